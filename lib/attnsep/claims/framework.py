@@ -1,0 +1,446 @@
+"""Claims: statements with a source, a check that a computer runs, and a control that must fail.
+
+A claim is a generator function.  Called with ``broken=None`` it yields one `Case` for every data set that meets
+the claim's assumptions; called with ``broken=v`` it breaks the one hypothesis that the control names, by the
+amount v, and leaves all else valid.  Everything a reader sees of a claim's status is computed from these cases.
+"""
+
+import math
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from attnsep.arrays import backend_name, namespace
+
+MARKS = ("source", "completed", "extension")
+LEVELS = ("certified", "exact", "verified", "sampled", "measured")
+OPPOSITE = {"holds": "refuted", "refuted": "holds"}
+
+
+class ClaimFailed(AssertionError):
+    """A claim's verdict is not the expected one, or its control did not fail."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One data set's evidence: the slack of a statement, negative where it is violated.
+
+    Parameters
+    ----------
+    margin : float
+        Slack relative to the bound (or to the compared value); NaN leaves the case undecided.
+    tolerance : float
+        Rounding that the margin may hide; 0 at level exact.
+    reached : dict
+        Parameters of the data set; the ledger shows their ranges.
+    upper : float, optional
+        Where only an interval [margin, upper] for the slack is known, its upper end.
+    """
+
+    margin: float
+    tolerance: float = 0.0
+    reached: dict = field(default_factory=dict)
+    upper: float | None = None
+
+    @property
+    def verdict(self):
+        """``holds``, ``refuted`` or ``undecided``.
+
+        Examples
+        --------
+        >>> Case(-1e-16, tolerance=1e-15).verdict, Case(-0.1).verdict, Case(-0.1, upper=0.1).verdict
+        ('holds', 'refuted', 'undecided')
+        """
+        upper = self.margin if self.upper is None else self.upper
+        if self.margin >= -self.tolerance:
+            return "holds"
+        return "refuted" if upper < -self.tolerance else "undecided"  # a NaN fails both comparisons
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """A definition of the ledger: it has a place and a source, and nothing to check."""
+
+    id: str
+    mark: str
+    source: str
+    statement: str
+    chapter: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim(Definition):
+    """A statement with the function that checks it and the control that must fail."""
+
+    level: str
+    assumes: str
+    uses: tuple
+    expect: str
+    control: str
+    violations: tuple
+    cases: Callable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What one run found for one claim."""
+
+    claim: Claim
+    verdict: str
+    margin: float
+    cases: int
+    reached: dict
+    fails: tuple
+    passes: tuple
+    seconds: float
+    backend: str
+
+    @property
+    def control_fails(self):
+        """Whether the largest violation turns the verdict over."""
+        return bool(self.fails) and self.fails[-1] == self.claim.violations[-1]
+
+    @property
+    def as_expected(self):
+        """Whether the verdict is the expected one and the control fails."""
+        return self.verdict == self.claim.expect and self.control_fails
+
+    @property
+    def line(self):
+        """One line for a reader: verdict, level, margin, cases and what the control did."""
+        passes = f", passes at {shown(max(self.passes))}" if self.passes else ""
+        fails = f"fails at {shown(min(self.fails))}" if self.fails else "NEVER FAILS"
+        return (
+            f"{self.verdict} · {self.claim.level} · worst margin {shown(self.margin)} over {self.cases} cases"
+            f" · control {fails}{passes} ({self.claim.control})"
+        )
+
+    def to_json(self):
+        """Return the contract's fields, ready for json.dump; only `seconds` and `backend` vary between runs."""
+        c = self.claim
+        return {
+            "id": c.id,
+            "mark": c.mark,
+            "level": c.level,
+            "expect": c.expect,
+            "verdict": self.verdict,
+            "as_expected": self.as_expected,
+            "margin": None if math.isnan(self.margin) else float(shown(self.margin)),
+            "cases": self.cases,
+            "control_fails": self.control_fails,
+            "smallest_failing": min(self.fails, default=None),
+            "largest_passing": max(self.passes, default=None),
+            "reached": {name: list(ends) for name, ends in self.reached.items()},
+            "seconds": round(self.seconds, 3),
+            "backend": self.backend,
+        }
+
+
+LEDGER: dict[str, Definition] = {}
+
+
+def _register(entry):
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", entry.id):
+        raise ValueError(f"id = {entry.id!r}: must be lower-case words joined by hyphens")
+    if entry.id in LEDGER:
+        raise ValueError(f"id = {entry.id!r}: is in the ledger already")
+    if entry.mark not in MARKS:
+        raise ValueError(f"{entry.id}: mark = {entry.mark!r}: must be one of {', '.join(MARKS)}")
+    for name in ("source", "statement", "chapter"):
+        if not getattr(entry, name).strip():
+            raise ValueError(f"{entry.id}: {name} must not be empty")
+    LEDGER[entry.id] = entry
+    return entry
+
+
+def definition(id, *, mark, source, statement, chapter):
+    """Enter a definition into the ledger.
+
+    Parameters
+    ----------
+    id : str
+        Permanent name, also the label in the chapter.
+    mark : str
+        source, completed or extension.
+    source : str
+        Where in the source card.
+    statement : str
+        One line of text and LaTeX, shown word for word in the chapter.
+    chapter : str
+        File name of the chapter, without ending.
+
+    Returns
+    -------
+    Definition
+    """
+    return _register(Definition(id=id, mark=mark, source=source, statement=statement, chapter=chapter))
+
+
+def claim(id, *, mark, source, level, chapter, statement, control, violations, assumes="", uses=(), expect="holds"):
+    """Enter the decorated generator function into the ledger as the check of a claim.
+
+    Parameters
+    ----------
+    id, mark, source, statement, chapter : str
+        As in `definition`.
+    level : str
+        certified, exact, verified, sampled or measured.
+    control : str
+        The one hypothesis that ``broken`` breaks, in words, with what the amount means.
+    violations : sequence of float
+        Amounts to try, ascending; the last must turn the verdict over.
+    assumes : str
+        The claim's hypotheses, in words.
+    uses : sequence of str
+        Ids that the claim builds on.
+    expect : str
+        holds, or refuted for a statement of the source that fails as stated.
+
+    Returns
+    -------
+    callable
+        A decorator that returns the function unchanged.
+
+    Raises
+    ------
+    ValueError
+        If a field is empty, unknown or a claim has no control.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"{id}: level = {level!r}: must be one of {', '.join(LEVELS)}")
+    if expect not in OPPOSITE:
+        raise ValueError(f"{id}: expect = {expect!r}: must be holds or refuted")
+    if not control.strip():
+        raise ValueError(f"{id}: control must name the hypothesis that it breaks")
+    if not violations or list(violations) != sorted(set(violations)):
+        raise ValueError(f"{id}: violations = {violations!r}: must be at least one amount, ascending")
+
+    def register(function):
+        _register(
+            Claim(
+                id=id,
+                mark=mark,
+                source=source,
+                statement=statement,
+                chapter=chapter,
+                level=level,
+                assumes=assumes,
+                uses=tuple(uses),
+                expect=expect,
+                control=control,
+                violations=tuple(violations),
+                cases=function,
+            )
+        )
+        return function
+
+    return register
+
+
+def run(claim, xp=None):
+    """Run a claim and its control.
+
+    Parameters
+    ----------
+    claim : Claim
+        The entry to run.
+    xp : module, optional
+        Array namespace; left out, ``arrays.namespace()`` decides.
+
+    Returns
+    -------
+    Evidence
+    """
+    xp = namespace() if xp is None else xp
+    start = time.perf_counter()
+    cases = list(claim.cases(xp, broken=None))
+    if claim.level == "exact" and any(case.tolerance for case in cases):
+        raise ValueError(f"{claim.id}: level exact allows no tolerance")
+    worst = min(cases, key=_badness, default=Case(math.nan))
+    fails, passes = [], []
+    for amount in claim.violations:
+        turned = _verdict(claim.cases(xp, broken=amount)) == OPPOSITE[claim.expect]
+        (fails if turned else passes).append(amount)
+    return Evidence(
+        claim=claim,
+        verdict=_verdict(cases),
+        margin=_without_noise(worst),
+        cases=len(cases),
+        reached=_ranges(cases),
+        fails=tuple(fails),
+        passes=tuple(passes),
+        seconds=time.perf_counter() - start,
+        backend=backend_name(xp),
+    )
+
+
+def _verdict(cases):
+    """Return refuted at the first counter-example; no case at all leaves the claim undecided."""
+    number, undecided = 0, False
+    for number, case in enumerate(cases, start=1):
+        if case.verdict == "refuted":
+            return "refuted"
+        undecided = undecided or case.verdict == "undecided"
+    return "undecided" if undecided or number == 0 else "holds"
+
+
+def _badness(case):
+    return -math.inf if math.isnan(case.margin) else case.margin
+
+
+def _without_noise(case):
+    """Return the margin without digits that rounding could change: below 100 tolerances nothing is a digit."""
+    if case.tolerance and abs(case.margin) < 100 * case.tolerance and case.verdict == "holds":
+        return 0.0
+    return case.margin
+
+
+def _ranges(cases):
+    names = {name for case in cases for name in case.reached}
+    values = {name: [case.reached[name] for case in cases if name in case.reached] for name in sorted(names)}
+    return {name: (min(found), max(found)) for name, found in values.items()}
+
+
+def shown(number):
+    """Return a number in at most three significant digits, whole numbers in full.
+
+    Examples
+    --------
+    >>> shown(0.0012345), shown(100000), shown(0.0), shown(1e-17)
+    ('0.00123', '100000', '0', '1e-17')
+    """
+    if float(number).is_integer() and abs(number) < 1e15:
+        return str(int(number))
+    return f"{number:.3g}"
+
+
+def find(id):
+    """Return the claim with this id.
+
+    Raises
+    ------
+    ValueError
+        If the ledger has no such claim (definitions have nothing to run).
+
+    Examples
+    --------
+    >>> find("no-such-claim")
+    Traceback (most recent call last):
+    ...
+    ValueError: id = 'no-such-claim': the ledger has no claim of this name
+    """
+    entry = LEDGER.get(id)
+    if not isinstance(entry, Claim):
+        raise ValueError(f"id = {id!r}: the ledger has no claim of this name")
+    return entry
+
+
+def check(id):
+    """Run one claim and print its line; the last cell under every statement of the book.
+
+    Parameters
+    ----------
+    id : str
+        The claim's id.
+
+    Raises
+    ------
+    ClaimFailed
+        If the verdict is not the expected one or the control does not fail.
+    ValueError
+        If the ledger has no such claim.
+    """
+    evidence = run(find(id))
+    print(evidence.line)
+    if not evidence.as_expected:
+        raise ClaimFailed(f"{id}: expected {evidence.claim.expect}, found: {evidence.line}")
+
+
+def verify(ids=None, *, xp=None, progress=False):
+    """Run many claims.
+
+    Parameters
+    ----------
+    ids : sequence of str, optional
+        Which; left out, all of the ledger.
+    xp : module, optional
+        Array namespace; left out, ``arrays.namespace()`` decides.
+    progress : bool
+        Show a bar on standard error if that is a terminal.
+
+    Returns
+    -------
+    list of Evidence
+        In the ledger's order.
+
+    Raises
+    ------
+    ValueError
+        If an id is unknown.
+    """
+    entries = [find(id) for id in ids] if ids else claims()
+    if progress:
+        from tqdm import tqdm
+
+        entries = tqdm(entries, unit="claim", disable=None, leave=False)
+    return [run(entry, xp) for entry in entries]
+
+
+def claims():
+    """Return all claims, in the order of the book."""
+    return [entry for entry in LEDGER.values() if isinstance(entry, Claim)]
+
+
+def at_most(value, bound, /, tolerance=0.0, **reached):
+    """Case for max(value) ≤ bound, with the slack relative to the bound.
+
+    Examples
+    --------
+    >>> at_most(0.5, 1.0, n=2)
+    Case(margin=0.5, tolerance=0.0, reached={'n': 2}, upper=None)
+    """
+    return Case(1 - _largest(value) / bound, tolerance, reached)
+
+
+def at_least(value, bound, /, tolerance=0.0, **reached):
+    """Case for min(value) ≥ bound, with the slack relative to the bound.
+
+    Examples
+    --------
+    >>> at_least(0.5, 1.0).verdict
+    'refuted'
+    """
+    return Case(-_largest(-value) / bound - 1, tolerance, reached)
+
+
+def within(value, low, high, /, tolerance=0.0, **reached):
+    """Case for low ≤ value ≤ high, both positive; the worse of the two relative slacks.
+
+    Examples
+    --------
+    >>> within(2.0, 1.0, 4.0).margin
+    0.5
+    """
+    slacks = (at_least(value, low).margin, at_most(value, high).margin)
+    return Case(math.nan if any(map(math.isnan, slacks)) else min(slacks), tolerance, reached)
+
+
+def equal(value, wanted, /, tolerance=0.0, **reached):
+    """Case for value = wanted: minus the largest difference relative to the largest wanted entry (absolute if that is 0).
+
+    Examples
+    --------
+    >>> equal(1.0, 2.0).margin
+    -0.5
+    """
+    return Case(-_largest(abs(value - wanted)) / (_largest(abs(wanted)) or 1.0), tolerance, reached)
+
+
+def _largest(value):
+    """Return the largest entry of an array, or the number itself, as a Python float; NaN wins."""
+    if hasattr(value, "shape") and value.shape != ():
+        from attnsep.arrays import common_namespace
+
+        value = common_namespace(value=value).max(value)
+    return float(value)

@@ -1,0 +1,152 @@
+"""The ledger as tables: HTML in a notebook, aligned text in a terminal."""
+
+from dataclasses import dataclass
+from html import escape
+
+from attnsep.claims.framework import LEDGER, Claim, claims, shown
+from attnsep.claims.record import read_record
+
+
+@dataclass(frozen=True)
+class Link:
+    """A table cell that leads to a statement of the book."""
+
+    id: str
+    chapter: str
+
+    def __str__(self):
+        return self.id
+
+    @property
+    def html(self):
+        """Anchor; statements' ids are their labels, and all chapters lie in one folder."""
+        return f'<a href="{self.chapter}.html#{self.id}">{self.id}</a>'
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header."""
+
+    header: tuple
+    rows: tuple
+
+    def __repr__(self):
+        cells = [self.header, *([str(cell) for cell in row] for row in self.rows)]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(self.header))]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+
+    def _repr_html_(self):
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
+        body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>\n" for row in self.rows)
+        return (
+            '<div class="claims-table" tabindex="0" role="region" aria-label="table of claims"><table>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
+        )
+
+
+def _cell(value):
+    if isinstance(value, Link):
+        return f'<td class="claim-id">{value.html}</td>'
+    if value in ("source", "completed", "extension"):
+        return f'<td><span class="mark mark-{value}">{value}</span></td>'
+    return f"<td>{escape(str(value))}</td>"
+
+
+def card(chapter):
+    """Return the card of a chapter: its definitions and claims, who says them, and how strong the evidence is.
+
+    Parameters
+    ----------
+    chapter : str
+        File name of the chapter, without ending.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    ValueError
+        If the ledger has nothing for this chapter.
+
+    Examples
+    --------
+    >>> card("no-such-chapter")
+    Traceback (most recent call last):
+    ...
+    ValueError: chapter = 'no-such-chapter': the ledger has nothing for it
+    """
+    entries = [entry for entry in LEDGER.values() if entry.chapter == chapter]
+    if not entries:
+        raise ValueError(f"chapter = {chapter!r}: the ledger has nothing for it")
+    rows = [
+        (Link(e.id, e.chapter), e.mark, e.source, e.level if isinstance(e, Claim) else "definition") for e in entries
+    ]
+    return Table(("statement", "who says it", "where in the source card", "evidence"), tuple(rows))
+
+
+def claims_table(record=None):
+    """Return the whole ledger with the verdicts of a run.
+
+    Parameters
+    ----------
+    record : dict, optional
+        Evidence by claim id; left out, the stored record.
+
+    Returns
+    -------
+    Table
+    """
+    record = read_record() if record is None else record
+    rows = []
+    for entry in claims():
+        row = record.get(entry.id)
+        found = _found(row) if row else ("not run", "", "", "")
+        rows.append((Link(entry.id, entry.chapter), entry.mark, entry.source, entry.level, *found, entry.chapter))
+    header = ("claim", "who says it", "where in the source card", "level", "verdict", "worst margin", "cases", "control")
+    return Table((*header, "chapter"), tuple(rows))
+
+
+def _found(row):
+    verdict = row["verdict"] if row["as_expected"] else f"{row['verdict']} – NOT AS EXPECTED"
+    margin = "–" if row["margin"] is None else shown(row["margin"])
+    return verdict, margin, row["cases"], control_words(row)
+
+
+def control_words(row):
+    """Return what the control did: the smallest violation that fails, the largest that still passes.
+
+    Examples
+    --------
+    >>> control_words({"control_fails": True, "smallest_failing": 1, "largest_passing": 0})
+    'fails at 1, passes at 0'
+    """
+    if not row["control_fails"]:
+        return "DOES NOT FAIL"
+    passes = "" if row["largest_passing"] is None else f", passes at {shown(row['largest_passing'])}"
+    return f"fails at {shown(row['smallest_failing'])}{passes}"
+
+
+def status_line(record=None):
+    """Return the state of the ledger in one sentence, counted from a run.
+
+    Parameters
+    ----------
+    record : dict, optional
+        Evidence by claim id; left out, the stored record.
+
+    Returns
+    -------
+    str
+    """
+    record = read_record() if record is None else record
+    entries = claims()
+    expected = [entry for entry in entries if record.get(entry.id, {}).get("as_expected")]
+    levels = [entry.level for entry in entries]
+    split = ", ".join(f"{levels.count(level)} {level}" for level in dict.fromkeys(sorted(levels)))
+    refuted = sum(entry.expect == "refuted" for entry in expected)
+    failing = sum(bool(record.get(entry.id, {}).get("control_fails")) for entry in entries)
+    return (
+        f"{len(expected)} of {len(entries)} claims came out as expected ({split}); {refuted} of them refute the source; "
+        f"{failing} of {len(entries)} controls fail, as they must."
+    )

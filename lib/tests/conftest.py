@@ -1,0 +1,18 @@
+import numpy as np
+import pytest
+
+from attnsep.arrays import namespace
+
+
+@pytest.fixture(params=["numpy", "array_api_strict", "cupy"])
+def xp(request):
+    """Every core function passes the same tests on each array library; the strict one stands in for a GPU."""
+    try:
+        return namespace(request.param)
+    except RuntimeError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20231017)
