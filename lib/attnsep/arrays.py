@@ -1,7 +1,7 @@
 """Which array library the book computes with, and the checks that every array passes on its way in."""
 
 import os
-from functools import lru_cache
+from functools import cache
 
 import array_api_compat
 import array_api_compat.numpy
@@ -43,7 +43,7 @@ def namespace(backend=None):
     return _load(backend)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _load(backend):
     if backend == "numpy":
         return array_api_compat.numpy

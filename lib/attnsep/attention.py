@@ -65,8 +65,8 @@ def row_scores(A1, A2, X):
     >>> import numpy as np
     >>> A = np.array([[1, 2], [3, 4]])
     >>> row_scores(A, A, np.array([[0, 1], [0, 0]]))
-    array([[2, 4],
-           [6, 12]])
+    array([[ 2,  4],
+           [ 6, 12]])
     """
     xp = common_namespace(A1=A1, A2=A2, X=X)
     require_shape("A1", A1, ("n", "d"))

@@ -23,7 +23,9 @@ def main(arguments=None):
     int
         Exit status: 0, 1 if a claim is not as expected (or differs from the record), 2 for bad usage.
     """
-    parser = argparse.ArgumentParser(prog="attnsep", description="Claims about softmax and linear attention, and their checks.")
+    parser = argparse.ArgumentParser(
+        prog="attnsep", description="Claims about softmax and linear attention, and their checks."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     list_parser = commands.add_parser("claims", help="list the ledger with the verdicts of the last recorded run")
     list_parser.add_argument("--json", action="store_true", help="print a list of objects")
@@ -77,3 +79,7 @@ def _verify(options):
     if not options.json:
         print(f"{len(evidence) - failed} passed, {failed} failed")
     return int(failed > 0 or bool(differing))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,9 +3,9 @@
 from importlib import import_module
 
 from attnsep.claims.framework import LEDGER, ClaimFailed, check, verify
-from attnsep.claims.tables import card, claims_table, status_line
+from attnsep.claims.tables import card, claims_table, definitions_table, status_line
 
-__all__ = ["LEDGER", "ClaimFailed", "card", "check", "claims_table", "status_line", "verify"]
+__all__ = ["LEDGER", "ClaimFailed", "card", "check", "claims_table", "definitions_table", "status_line", "verify"]
 
 for part in ("tensor_trick", "one_query"):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")

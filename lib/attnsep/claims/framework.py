@@ -277,12 +277,12 @@ def run(claim, xp=None):
 
 def _verdict(cases):
     """Return refuted at the first counter-example; no case at all leaves the claim undecided."""
-    number, undecided = 0, False
-    for number, case in enumerate(cases, start=1):
-        if case.verdict == "refuted":
+    verdicts = set()
+    for case in cases:
+        verdicts.add(case.verdict)
+        if "refuted" in verdicts:
             return "refuted"
-        undecided = undecided or case.verdict == "undecided"
-    return "undecided" if undecided or number == 0 else "holds"
+    return "holds" if verdicts == {"holds"} else "undecided"
 
 
 def _badness(case):
@@ -427,7 +427,9 @@ def within(value, low, high, /, tolerance=0.0, **reached):
 
 
 def equal(value, wanted, /, tolerance=0.0, **reached):
-    """Case for value = wanted: minus the largest difference relative to the largest wanted entry (absolute if that is 0).
+    """Case for value = wanted: minus the largest difference relative to the largest wanted entry.
+
+    Where all wanted entries are 0 the difference itself counts.
 
     Examples
     --------

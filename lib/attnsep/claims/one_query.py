@@ -37,8 +37,9 @@ definition(
     mark="completed",
     source="Lemma 4.1 names f_lin, Lemma D.2 names u_lin",
     chapter=CHAPTER,
-    statement=r"$u_{\mathrm{lin}}(A,x) = Ax$, $\alpha_{\mathrm{lin}} = \langle u_{\mathrm{lin}}, \mathbf{1}_n \rangle$, "
-    r"and $f_{\mathrm{lin}} = u_{\mathrm{lin}} / \alpha_{\mathrm{lin}}$, undefined where $\alpha_{\mathrm{lin}} = 0$.",
+    statement=r"$u_{\mathrm{lin}}(A,x) = Ax$, "
+    r"$\alpha_{\mathrm{lin}} = \langle u_{\mathrm{lin}}, \mathbf{1}_n \rangle$, and "
+    r"$f_{\mathrm{lin}} = u_{\mathrm{lin}} / \alpha_{\mathrm{lin}}$, undefined where $\alpha_{\mathrm{lin}} = 0$.",
 )
 
 definition(
@@ -326,7 +327,11 @@ def lemma_is_sharp(xp, broken=None):
         v[_ordinary(data)] -= inward
         for kernel, bound, factor in (
             (softmax, bounds.softmax_spike(n, high, data.spike)[1], (math.exp(high) + (n - 2) * math.exp(low)) * power),
-            (linear, bounds.linear_spike(n, low, high, data.spike)[1], (high - low) / ((n - 1) * low + data.spike_score)),
+            (
+                linear,
+                bounds.linear_spike(n, low, high, data.spike)[1],
+                (high - low) / ((n - 1) * low + data.spike_score),
+            ),
         ):
             weight = float(_weights(kernel, data, v, rng, xp)[_ordinary(data)])
             yield equal(bound / weight, 1 + factor, rounding(v), **_reached(data))
@@ -396,7 +401,8 @@ def linear_within_factor_two(xp, broken=None):
     level="exact",
     chapter=CHAPTER,
     statement=r"If $r > 2$ (with $r$ as in the sharp form above), some weight on $V_0$ lies below $\frac{1}{2n}$ "
-    r"exactly when $n > \frac{r-1}{r-2}$, and some weight lies above $\frac{2}{n}$ exactly when $n > \frac{2(r-1)}{r-2}$.",
+    r"exactly when $n > \frac{r-1}{r-2}$, and some weight lies above $\frac{2}{n}$ "
+    r"exactly when $n > \frac{2(r-1)}{r-2}$.",
     uses=["lemma-4-1-sharp"],
     assumes="the corner with one small score below, the corner with one large score above",
     control="the corners are exchanged for mixtures of both: this × the wrong one",
@@ -446,8 +452,9 @@ def spike_with_defaults(xp, broken=None):
     source="Lemma 4.1",
     level="verified",
     chapter=CHAPTER,
-    statement=r"On $V_1$: $\dfrac{1}{1+(n-1)\,e^h n^{-\kappa}} \le f_{\exp,j} \le \dfrac{1}{1+(n-1)\,e^\ell n^{-\kappa}}$. "
-    r"So $f_{\exp,j} \to 1$ if $\kappa > 1$ and $f_{\exp,j} \to 0$ if $\kappa < 1$, as $n \to \infty$.",
+    statement=r"On $V_1$: $\dfrac{1}{1+(n-1)\,e^h n^{-\kappa}} \le f_{\exp,j} "
+    r"\le \dfrac{1}{1+(n-1)\,e^\ell n^{-\kappa}}$. So $f_{\exp,j} \to 1$ if $\kappa > 1$ "
+    r"and $f_{\exp,j} \to 0$ if $\kappa < 1$, as $n \to \infty$.",
     uses=["lemma-4-1-softmax-spike"],
     assumes="every ordinary score in [ℓ, h]",
     control="the ordinary scores lie below ℓ by this",

@@ -103,8 +103,29 @@ def claims_table(record=None):
         row = record.get(entry.id)
         found = _found(row) if row else ("not run", "", "", "")
         rows.append((Link(entry.id, entry.chapter), entry.mark, entry.source, entry.level, *found, entry.chapter))
-    header = ("claim", "who says it", "where in the source card", "level", "verdict", "worst margin", "cases", "control")
+    header = (
+        "claim",
+        "who says it",
+        "where in the source card",
+        "level",
+        "verdict",
+        "worst margin",
+        "cases",
+        "control",
+    )
     return Table((*header, "chapter"), tuple(rows))
+
+
+def definitions_table():
+    """Return all definitions of the ledger.
+
+    Returns
+    -------
+    Table
+    """
+    entries = [entry for entry in LEDGER.values() if not isinstance(entry, Claim)]
+    rows = [(Link(entry.id, entry.chapter), entry.mark, entry.source, entry.chapter) for entry in entries]
+    return Table(("definition", "who says it", "where in the source card", "chapter"), tuple(rows))
 
 
 def _found(row):
@@ -147,6 +168,6 @@ def status_line(record=None):
     refuted = sum(entry.expect == "refuted" for entry in expected)
     failing = sum(bool(record.get(entry.id, {}).get("control_fails")) for entry in entries)
     return (
-        f"{len(expected)} of {len(entries)} claims came out as expected ({split}); {refuted} of them refute the source; "
-        f"{failing} of {len(entries)} controls fail, as they must."
+        f"{len(expected)} of {len(entries)} claims came out as expected ({split}); "
+        f"{refuted} of them refute the source; {failing} of {len(entries)} controls fail, as they must."
     )

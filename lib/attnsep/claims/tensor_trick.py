@@ -15,7 +15,8 @@ definition(
     mark="completed",
     source="Foundational Learning: A1 ⊗ A2",
     chapter=CHAPTER,
-    statement=r"$(A_1 \otimes A_2)_{(j-1)n+i,\,(p-1)d+q} = (A_1)_{j,p}\,(A_2)_{i,q}$ for $i,j \in [n]$ and $p,q \in [d]$.",
+    statement=r"$(A_1 \otimes A_2)_{(j-1)n+i,\,(p-1)d+q} = (A_1)_{j,p}\,(A_2)_{i,q}$ "
+    r"for $i,j \in [n]$ and $p,q \in [d]$.",
 )
 
 definition(

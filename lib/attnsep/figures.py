@@ -1,0 +1,176 @@
+"""Every plot of the book, in one style.  Functions take the arrays to draw and return a closed figure."""
+
+from contextlib import contextmanager
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+STYLE = {
+    "figure.dpi": 130,
+    "figure.facecolor": "white",
+    "font.size": 11,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.constrained_layout.use": True,
+}
+SOFTMAX, LINEAR = "#006BA4", "#C85200"  # of tableau-colorblind10; markers differ too, for print
+
+
+@contextmanager
+def _style():
+    with plt.style.context(["tableau-colorblind10", STYLE]):
+        yield
+
+
+def _closed(figure):
+    """Return the figure, closed for pyplot, so that a notebook shows it once: as the cell's value."""
+    plt.close(figure)
+    return figure
+
+
+def four_panels(weights):
+    """Draw n times the weights of one query, mechanism by data set.
+
+    Parameters
+    ----------
+    weights : dict of str to tuple of array, shape (n,)
+        For ``softmax`` and ``linear`` the weights on V_0 and on V_1.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, axes = plt.subplots(2, 2, figsize=(7, 4.8), sharex=True, sharey=True)
+        for row, (name, pair) in enumerate(weights.items()):
+            colour, marker = ((SOFTMAX, "o"), (LINEAR, "s"))[row]
+            for column, f in enumerate(pair):
+                axis, n = axes[row, column], len(f)
+                axis.semilogy(np.arange(n), n * np.asarray(f), marker, color=colour, markersize=2.5, linestyle="none")
+                axis.axhline(1, color="black", linewidth=0.8)
+                axis.set_title(f"{name} on $V_{column}$: largest weight {np.max(f):.2g}")
+        for axis in axes[:, 0]:
+            axis.set_ylabel("$n \\times$ weight")
+        for axis in axes[1]:
+            axis.set_xlabel("token")
+        return _closed(figure)
+
+
+def kronecker(K, x, scores):
+    """Draw block j of A1 ⊗ A2 times vec(X) as row j of the score matrix.
+
+    Parameters
+    ----------
+    K : array, shape (n², d²)
+        The Kronecker product.
+    x : array, shape (d²,)
+        vec(X).
+    scores : array, shape (n, n)
+        The scores of all rows.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    n = len(scores)
+    with _style():
+        ratios = [K.shape[1], 1, n]
+        figure, axes = plt.subplots(
+            1, 3, figsize=(7, 4.5), width_ratios=[max(2.2, 8 * r / sum(ratios)) for r in ratios]
+        )
+        titles = (f"$A_1 \\otimes A_2$: {K.shape[0]} × {K.shape[1]}", f"vec(X): {len(x)}", f"scores: {n} × {n}")
+        for axis, array, title in zip(axes, (K, np.reshape(x, (-1, 1)), scores), titles, strict=True):
+            limit = np.max(np.abs(array))
+            axis.imshow(array, cmap="PuOr", vmin=-limit, vmax=limit)
+            axis.set(title=title, xticks=[])
+            axis.grid(False)
+        axes[0].set_yticks([n * j + (n - 1) / 2 for j in range(n)], [f"block {j + 1}" for j in range(n)])
+        axes[1].set_yticks([])
+        axes[2].set_yticks(range(n), [f"row {j + 1}" for j in range(n)])
+        for j in range(1, n):
+            axes[0].axhline(n * j - 0.5, color="black", linewidth=1.2)
+            axes[2].axhline(j - 0.5, color="black", linewidth=1.2)
+        return _closed(figure)
+
+
+def flat_bands(weights, bands):
+    """Draw n times the weights on V_0 inside their proved bands, mechanism by mechanism.
+
+    Parameters
+    ----------
+    weights : dict of str to array, shape (n,)
+        By mechanism, ``softmax`` first.
+    bands : dict of str to tuple of float
+        Lower and upper bound of each mechanism's weights.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, axes = plt.subplots(1, 2, figsize=(7, 3.2), sharey=True)
+        for axis, (name, f), colour, marker in zip(axes, weights.items(), (SOFTMAX, LINEAR), "os", strict=True):
+            n, (low, high) = len(f), bands[name]
+            axis.axhspan(n * low, n * high, color=colour, alpha=0.15, label="proved band")
+            axis.plot(np.arange(n), n * np.asarray(f), marker, color=colour, markersize=2.5, label="weights")
+            axis.axhline(1, color="black", linewidth=0.8)
+            axis.set(title=f"{name}: between {n * np.min(f):.2f} and {n * np.max(f):.2f}", xlabel="token")
+        axes[0].set_ylabel("$n \\times$ weight")
+        axes[0].legend(loc="upper right", framealpha=1)
+        return _closed(figure)
+
+
+def spike_against_n(n, ranges, measured):
+    """Draw the marked token's weight against n: proved ranges as bands, weights of real matrices as marks.
+
+    Parameters
+    ----------
+    n : array, shape (k,)
+        Numbers of tokens of the bands.
+    ranges : dict of str to tuple of array, shape (k,)
+        By mechanism, smallest and largest weight of the marked token that V_1 allows.
+    measured : dict of str to list of (int, float)
+        By mechanism, pairs of n and the weight of one drawn matrix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, axis = plt.subplots(figsize=(7, 3.8))
+        for (name, (low, high)), colour, marker in zip(ranges.items(), (SOFTMAX, LINEAR), "os", strict=True):
+            axis.fill_between(n, low, high, color=colour, alpha=0.25)
+            axis.plot(n, low, color=colour, linewidth=1)
+            axis.plot(*zip(*measured[name], strict=True), marker, color=colour, label=f"{name}, drawn matrices")
+        axis.set(xscale="log", xlabel="number of tokens $n$", ylabel="weight of the marked token", ylim=(-0.03, 1.05))
+        axis.legend(loc="center right", framealpha=1)
+        return _closed(figure)
+
+
+def thresholds(log10_n, curves):
+    """Draw the marked token's softmax weight far beyond any matrix, one curve for each κ.
+
+    Parameters
+    ----------
+    log10_n : array, shape (k,)
+        Decimal logarithms of n.
+    curves : dict of float to array, shape (k,)
+        Weights by κ.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, axis = plt.subplots(figsize=(7, 3.8))
+        for (kappa, weights), dash in zip(
+            curves.items(), ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))), strict=False
+        ):
+            axis.plot(log10_n, weights, linestyle=dash, linewidth=2, label=f"κ = {kappa:g}")
+        axis.set(xlabel="$\\log_{10} n$", ylabel="weight of the marked token", ylim=(-0.03, 1.05))
+        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return _closed(figure)

@@ -1,0 +1,216 @@
+"""The framework itself: what must be refused, what must fail, and how a status comes about."""
+
+import json
+import math
+
+import pytest
+
+from attnsep.claims import framework, record, tables
+from attnsep.claims.framework import Case, ClaimFailed, at_least, at_most, equal, within
+
+
+@pytest.fixture
+def ledger(monkeypatch):
+    """An empty ledger, so that tests enter claims of their own."""
+    empty = {}
+    monkeypatch.setattr(framework, "LEDGER", empty)
+    monkeypatch.setattr(tables, "LEDGER", empty)
+    return empty
+
+
+FIELDS = {
+    "mark": "extension",
+    "source": "none",
+    "level": "verified",
+    "chapter": "somewhere",
+    "statement": "$1 = 1$",
+    "control": "the margin is lowered by this",
+    "violations": (1, 2),
+}
+
+
+def enter(id="a-claim", margins=(1.0, 0.5), tolerance=0.0, **changes):
+    """Enter a claim whose control lowers every margin by the violation."""
+
+    def cases(xp, broken=None):
+        for number, margin in enumerate(margins):
+            yield Case(margin - (broken or 0), tolerance, {"n": number})
+
+    framework.claim(id, **(FIELDS | changes))(cases)
+    return framework.find(id)
+
+
+def test_a_claim_that_holds(ledger, capsys):
+    evidence = framework.run(enter())
+    assert (evidence.verdict, evidence.margin, evidence.cases) == ("holds", 0.5, 2)
+    assert evidence.reached == {"n": (0, 1)}
+    assert evidence.as_expected
+    framework.check("a-claim")
+    assert capsys.readouterr().out == (
+        "holds · verified · worst margin 0.5 over 2 cases · control fails at 1 (the margin is lowered by this)\n"
+    )
+
+
+def test_the_control_shows_what_still_passes(ledger):
+    evidence = framework.run(enter(violations=(0.1, 0.2, 3)))
+    assert (evidence.passes, evidence.fails) == ((0.1, 0.2), (3,))
+    assert "control fails at 3, passes at 0.2" in evidence.line
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({"margins": (1.0, -0.1)}, "refuted"),
+        ({"margins": (math.nan, 1.0)}, "undecided"),
+        ({"margins": (math.nan, -1.0)}, "refuted"),
+        ({"margins": ()}, "undecided"),
+    ],
+)
+def test_a_claim_that_does_not_hold(ledger, changes, verdict):
+    evidence = framework.run(enter(**changes))
+    assert evidence.verdict == verdict
+    assert not evidence.as_expected
+    with pytest.raises(ClaimFailed, match="a-claim: expected holds"):
+        framework.check("a-claim")
+
+
+def test_a_control_that_cannot_fail(ledger):
+    """The function ignores `broken`: the claim holds, and is a defect all the same."""
+
+    def deaf(xp, broken=None):
+        yield Case(1.0)
+
+    framework.claim("deaf-claim", **FIELDS)(deaf)
+    evidence = framework.run(framework.find("deaf-claim"))
+    assert evidence.verdict == "holds"
+    assert not evidence.control_fails
+    assert "NEVER FAILS" in evidence.line
+    with pytest.raises(ClaimFailed):
+        framework.check("deaf-claim")
+
+
+def test_the_largest_violation_must_fail(ledger):
+    def odd(xp, broken=None):
+        yield Case(-1.0 if broken == 1 else 1.0)
+
+    framework.claim("odd-claim", **FIELDS)(odd)
+    assert not framework.run(framework.find("odd-claim")).as_expected
+
+
+def test_a_refuted_statement_needs_a_control_that_holds(ledger):
+    def cases(xp, broken=None):
+        yield Case(-1.0 + (broken or 0))
+
+    framework.claim("wrong-in-the-source", **(FIELDS | {"expect": "refuted"}))(cases)
+    evidence = framework.run(framework.find("wrong-in-the-source"))
+    assert evidence.verdict == "refuted"
+    assert evidence.as_expected
+
+
+def test_exact_claims_may_not_round(ledger):
+    with pytest.raises(ValueError, match="a-claim: level exact allows no tolerance"):
+        framework.run(enter(level="exact", tolerance=1e-15))
+
+
+def test_rounding_is_no_violation_and_no_margin(ledger):
+    evidence = framework.run(enter(margins=(-5e-16,), tolerance=1e-15))
+    assert (evidence.verdict, evidence.margin) == ("holds", 0.0)
+    assert framework.run(enter("beyond", margins=(-2e-15,), tolerance=1e-15)).verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"id": "Not A Name"}, "lower-case words"),
+        ({"mark": "ours"}, "mark = 'ours'"),
+        ({"level": "sure"}, "level = 'sure'"),
+        ({"expect": "true"}, "expect = 'true'"),
+        ({"control": " "}, "control must name"),
+        ({"violations": ()}, "at least one amount"),
+        ({"violations": (2, 1)}, "ascending"),
+        ({"violations": (1, 1)}, "ascending"),
+        ({"statement": ""}, "statement must not be empty"),
+        ({"source": ""}, "source must not be empty"),
+        ({"chapter": ""}, "chapter must not be empty"),
+    ],
+)
+def test_entries_that_are_refused(ledger, changes, message):
+    with pytest.raises(ValueError, match=message):
+        enter(**changes)
+    assert not ledger
+
+
+def test_a_claim_without_control_is_refused(ledger):
+    fields = {name: value for name, value in FIELDS.items() if name != "control"}
+    with pytest.raises(TypeError, match="control"):
+        framework.claim("no-control", **fields)
+
+
+def test_ids_are_never_reused(ledger):
+    enter()
+    with pytest.raises(ValueError, match="is in the ledger already"):
+        enter()
+
+
+def test_definitions_cannot_be_checked(ledger):
+    framework.definition("def-x", mark="source", source="1", statement="x", chapter="c")
+    with pytest.raises(ValueError, match="no claim of this name"):
+        framework.check("def-x")
+
+
+def test_intervals_that_straddle_are_undecided():
+    assert Case(-1.0, upper=-0.5).verdict == "refuted"
+    assert Case(-1.0, upper=0.5).verdict == "undecided"
+    assert Case(math.nan).verdict == "undecided"
+
+
+def test_margins_are_relative():
+    assert at_most(3.0, 4.0).margin == 0.25
+    assert at_least(5.0, 4.0).margin == 0.25
+    assert within(2.0, 1.0, 8.0).margin == 0.75
+    assert within(0.5, 1.0, 8.0).margin == -0.5
+    assert equal(3.0, 4.0).margin == -0.25
+    assert equal(0.5, 0.0).margin == -0.5
+    assert math.isnan(within(math.nan, 1.0, 2.0).margin)
+    assert math.isnan(equal(math.nan, 1.0).margin)
+
+
+def test_margins_take_the_worst_entry(xp):
+    values = xp.asarray([1.0, 2.0, 3.0])
+    assert at_most(values, 4.0).margin == 0.25
+    assert at_least(values, 0.5).margin == 1.0
+    assert equal(values, xp.asarray([1.0, 2.0, 4.0])).margin == -0.25
+
+
+def test_json_is_valid_and_has_the_contracts_fields(ledger):
+    row = framework.run(enter(margins=(math.nan,))).to_json()
+    contract = {"id", "mark", "level", "expect", "verdict", "as_expected", "margin", "cases", "control_fails"}
+    assert contract | {"seconds", "backend"} <= row.keys()
+    assert row["margin"] is None
+    assert json.loads(json.dumps(row)) == row
+
+
+def test_the_record_notices_a_changed_margin_a_missing_claim_and_a_stray_one(ledger):
+    evidence = [framework.run(enter())]
+    stored = {row["id"]: row for row in json.loads(record.record_text(evidence))}
+    assert record.differences(evidence, stored) == []
+    changed = {"a-claim": stored["a-claim"] | {"margin": 0.6}}
+    assert record.differences(evidence, changed) == ["a-claim: margin is 0.5, the record has 0.6"]
+    assert record.differences(evidence, {}) == ["a-claim: not in the record"]
+    stray = record.differences(evidence, stored | {"old": {"id": "old"}})
+    assert stray == ["old: in the record, but no claim of the ledger"]
+
+
+def test_tables_show_what_failed(ledger):
+    enter()
+    framework.definition("def-x", mark="source", source="section <1>", statement="x", chapter="somewhere")
+    evidence = framework.run(framework.find("a-claim")).to_json()
+    failed = evidence | {"as_expected": False, "control_fails": False}
+    assert "NOT AS EXPECTED" in repr(tables.claims_table({"a-claim": failed}))
+    assert "DOES NOT FAIL" in repr(tables.claims_table({"a-claim": failed}))
+    assert "not run" in repr(tables.claims_table({}))
+    assert tables.status_line({"a-claim": evidence}).startswith("1 of 1 claims came out as expected (1 verified)")
+    assert tables.status_line({"a-claim": failed}).startswith("0 of 1")
+    html = tables.card("somewhere")._repr_html_()
+    assert '<a href="somewhere.html#a-claim">a-claim</a>' in html
+    assert "section &lt;1&gt;" in html

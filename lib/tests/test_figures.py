@@ -1,0 +1,56 @@
+"""What is drawn is what was given: the data inside the figures, not their looks."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from attnsep import figures
+
+
+@pytest.fixture(autouse=True)
+def _no_window():
+    mpl.use("agg")
+
+
+def lines(axis):
+    return [line.get_xydata() for line in axis.get_lines()]
+
+
+def test_four_panels_draw_n_times_the_weights():
+    pair = (np.array([0.25, 0.75]), np.array([0.5, 0.5]))
+    figure = figures.four_panels({"softmax": pair, "linear": pair[::-1]})
+    drawn = [lines(axis)[0][:, 1].tolist() for axis in figure.axes]
+    assert drawn == [[0.5, 1.5], [1.0, 1.0], [1.0, 1.0], [0.5, 1.5]]
+    assert figure.axes[1].get_title(loc="left") == "softmax on $V_1$: largest weight 0.5"
+
+
+def test_kronecker_panels_hold_the_matrices():
+    K, x, scores = np.arange(16.0).reshape(4, 4), np.arange(4.0), np.ones((2, 2))
+    figure = figures.kronecker(K, x, scores)
+    drawn = [axis.get_images()[0].get_array() for axis in figure.axes]
+    assert [array.shape for array in drawn] == [(4, 4), (4, 1), (2, 2)]
+    assert np.array_equal(drawn[0], K)
+
+
+def test_flat_bands_draw_weights_and_bands():
+    f = np.array([0.2, 0.3, 0.5])
+    figure = figures.flat_bands({"softmax": f, "linear": f}, {"softmax": (0.1, 0.6), "linear": (0.2, 0.5)})
+    for axis, (low, high) in zip(figure.axes, ((0.3, 1.8), (0.6, 1.5)), strict=True):
+        assert lines(axis)[0][:, 1] == pytest.approx(3 * f)
+        band = axis.patches[0]
+        assert (band.get_y(), band.get_y() + band.get_height()) == pytest.approx((low, high))
+
+
+def test_spike_against_n_draws_ranges_and_marks():
+    n = np.array([2.0, 10.0])
+    ranges = {"softmax": ([0.8, 0.9], [0.9, 1.0]), "linear": ([0.5, 0.2], [0.6, 0.3])}
+    measured = {"softmax": [(2, 0.85)], "linear": [(10, 0.25)]}
+    axis = figures.spike_against_n(n, ranges, measured).axes[0]
+    assert [data.tolist() for data in lines(axis)[1::2]] == [[[2, 0.85]], [[10, 0.25]]]
+    assert lines(axis)[0][:, 1].tolist() == [0.8, 0.9]
+
+
+def test_thresholds_name_every_curve():
+    axis = figures.thresholds([0.0, 1.0], {4.0: [0.1, 0.2], 0.9: [0.3, 0.1]}).axes[0]
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["κ = 4", "κ = 0.9"]
+    assert lines(axis)[1][:, 1].tolist() == [0.3, 0.1]

@@ -1,0 +1,35 @@
+"""The slow twins against NumPy: a twin that is wrong in the same way as the library would prove nothing."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from attnsep import reference
+
+
+def test_kronecker_is_numpys(rng):
+    A1, A2 = rng.integers(-9, 10, (3, 2)), rng.integers(-9, 10, (4, 5))
+    assert np.array_equal(reference.kronecker(A1, A2), np.kron(A1, A2))
+
+
+def test_vec_orders(rng):
+    X = rng.integers(-9, 10, (3, 3))
+    assert reference.vec(X) == X.reshape(-1).tolist()
+    assert reference.vec(X, order="column") == X.reshape(-1, order="F").tolist()
+    with pytest.raises(ValueError, match="order = 'F': must be row or column"):
+        reference.vec(X, order="F")
+
+
+def test_matmul_is_numpys(rng):
+    A, B = rng.integers(-9, 10, (3, 4)), rng.integers(-9, 10, (4, 2))
+    assert np.array_equal(reference.matmul(A, B), A @ B)
+
+
+def test_linear_stays_exact_on_fractions():
+    assert reference.linear([Fraction(1), Fraction(2)]) == [Fraction(1, 3), Fraction(2, 3)]
+
+
+def test_softmax_by_hand():
+    e = np.e
+    np.testing.assert_allclose(reference.softmax([0.0, 1.0]), [1 / (1 + e), e / (1 + e)], rtol=1e-15)

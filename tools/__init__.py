@@ -1,0 +1,1 @@
+"""What the make verbs run; nothing here is imported by the library or the chapters."""

@@ -1,0 +1,201 @@
+"""Rules that the tree must keep; each function returns one sentence for each place that breaks its rule."""
+
+import ast
+import re
+from itertools import chain
+
+import nbformat
+
+from attnsep.claims import LEDGER
+from attnsep.claims.framework import Claim
+
+MOST_LINES = 20
+SHORTEST_ALT = 30
+BLOCK = re.compile(r"^(`{3,})\{prf:(?!proof|ref)(\w+)\}([^\n]*)\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
+FORBIDDEN_OUTPUT = {
+    "an absolute path": re.compile(r"(?<![\w.:/<])/(?:home|root|usr|tmp|opt|Users|content|work)/|[A-Z]:\\\\"),
+    "a memory address": re.compile(r"\bat 0x[0-9a-f]{6,}"),
+    "a progress bar": re.compile(r"\d+%\|"),
+    "the bare repr of a NumPy scalar": re.compile(r"\bnp\.(?:float|int|bool)\w*\("),
+}
+
+
+def read_notebooks(folder):
+    """Return {file name without ending: notebook} for all notebooks of a folder."""
+    return {path.stem: nbformat.read(path, as_version=4) for path in sorted(folder.glob("*.ipynb"))}
+
+
+def notebook_problems(name, notebook):
+    """Return what makes a notebook's stored outputs unfit to be compared, or a cell too long to read."""
+    found = []
+    for number, cell in enumerate((c for c in notebook.cells if c.cell_type == "code"), start=1):
+        found += [f"{name}, code cell {number}: {problem}" for problem in _cell_problems(number, cell)]
+    return found
+
+
+def _cell_problems(number, cell):
+    if cell.execution_count != number:
+        yield f"execution count {cell.execution_count}, must be {number}; run `make notebooks`"
+    if len(cell.source.splitlines()) > MOST_LINES:
+        yield f"{len(cell.source.splitlines())} lines, must be at most {MOST_LINES}"
+    if cell.source.rstrip().endswith(";"):
+        yield "ends in ';', which nbval does not honour"
+    if re.search(r"nbval[-_]|NBVAL", cell.source + " ".join(cell.metadata.get("tags", []))):
+        yield "asks nbval to look away"
+    for output in cell.outputs:
+        yield from _output_problems(output, cell.metadata)
+
+
+def _output_problems(output, metadata):
+    if output.output_type == "error":
+        yield f"stores an error ({output.ename})"
+        return
+    if output.get("name") == "stderr":
+        yield "writes to stderr, which nbval does not compare"
+    data = output.get("data", {})
+    text = "".join(chain(output.get("text", ""), *(data.get(kind, "") for kind in ("text/plain", "text/html"))))
+    yield from (f"shows {what}" for what, pattern in FORBIDDEN_OUTPUT.items() if pattern.search(text))
+    alt = metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+    if "image/png" in data and len(alt) < SHORTEST_ALT:
+        yield "shows a figure without alt text (cell metadata mystnb.image.alt)"
+
+
+def repeated_functions(notebooks):
+    """Return the functions that two chapters define; such a function belongs into the library."""
+    places = {}
+    for name, notebook in notebooks.items():
+        for node in chain.from_iterable(ast.walk(tree) for tree in _trees(notebook)):
+            if isinstance(node, ast.FunctionDef):
+                places.setdefault(node.name, set()).add(name)
+    return [f"def {name}: in {', '.join(sorted(where))}" for name, where in places.items() if len(where) > 1]
+
+
+def _trees(notebook):
+    return [ast.parse(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+
+
+# Import direction: a module may import those on the lines above it, and those beside it only where named.
+
+LAYERS = (
+    "arrays",
+    "data",
+    "kernels",
+    "attention",
+    "network",
+    "claims",
+    "cli",
+)
+BESIDE = {"reference": set(), "bounds": {"data"}, "exact": {"data", "bounds"}, "figures": set()}
+CLAIMS_MAY = {*BESIDE} - {"figures"}
+WITHOUT_IMPORT = {"numpy", "array_api_compat"}
+
+
+def import_problems(module, source, standard_library):
+    """Return the imports of a library module that run against the direction of the tree.
+
+    Parameters
+    ----------
+    module : str
+        Name below attnsep, such as ``kernels`` or ``claims.framework``.
+    source : str
+        Its text.
+    standard_library : set of str
+        Names that are free to import.
+    """
+    tree = ast.parse(source)
+    own = module.split(".")[0]
+    if own in BESIDE:
+        allowed = BESIDE[own]
+    elif own in LAYERS:
+        allowed = {*LAYERS[: LAYERS.index(own)], own} | (CLAIMS_MAY if own in ("claims", "cli") else set())
+    else:
+        return [f"{module}: has no place in the order of imports (tools/guards.py)"]
+    found = []
+    for name in _imported(ast.walk(tree)):
+        if name.startswith("attnsep.") and name.split(".")[1] not in allowed:
+            found.append(f"{module}: imports {name}, which lies above it")
+    for name in _imported(tree.body):
+        top = name.split(".")[0]
+        if top not in standard_library | WITHOUT_IMPORT | {"attnsep"} and own != "figures":
+            found.append(f"{module}: imports {top} at its top; the core runs with numpy and array-api-compat alone")
+    return found
+
+
+def _imported(nodes):
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.module == "attnsep":
+                yield from (f"attnsep.{alias.name}" for alias in node.names)
+            else:
+                yield node.module or ""
+
+
+# Closure: ledger and chapters name the same things.
+
+
+def closure_problems(notebooks, ledger=LEDGER):
+    """Return where the ledger and the chapters disagree.
+
+    Every entry has a statement block in its chapter, labelled with its id, that shows its statement word for word and
+    names its mark; every claim has a ``check`` there; every label and check names an entry; `uses` has no cycle.
+    """
+    blocks = {}
+    found = []
+    for name, notebook in notebooks.items():
+        for label, title, body in _blocks(notebook):
+            if label in blocks:
+                found.append(f"{name}: the label {label!r} stands twice")
+            blocks[label] = (name, title, body)
+        found += [f"{name}: check({id!r}) names no claim" for id in _checks(notebook) if not _is_claim(ledger.get(id))]
+    found += [
+        f"{blocks[label][0]}: the label {label!r} names nothing in the ledger"
+        for label in blocks
+        if label not in ledger
+    ]
+    for entry in ledger.values():
+        found += _entry_problems(entry, blocks, notebooks)
+    return found + _uses_problems(ledger)
+
+
+def _is_claim(entry):
+    return isinstance(entry, Claim)
+
+
+def _entry_problems(entry, blocks, notebooks):
+    chapter, title, body = blocks.get(entry.id, (None, "", ""))
+    if chapter != entry.chapter:
+        yield f"{entry.id}: no statement block in its chapter {entry.chapter!r} has this label"
+        return
+    if " ".join(entry.statement.split()) not in " ".join(body.split()):
+        yield f"{entry.id}: the chapter's statement is not word for word the ledger's"
+    if entry.mark not in title:
+        yield f"{entry.id}: the title of its block must name its mark, {entry.mark}"
+    if _is_claim(entry) and entry.id not in _checks(notebooks[chapter]):
+        yield f"{entry.id}: its chapter never calls check({entry.id!r})"
+
+
+def _blocks(notebook):
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            for _, _, title, body in BLOCK.findall(cell.source):
+                label = re.search(r"^:label:\s*(\S+)", body, re.MULTILINE)
+                yield (label[1] if label else "(none)"), title, body
+
+
+def _checks(notebook):
+    calls = (node for tree in _trees(notebook) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return [
+        call.args[0].value
+        for call in calls
+        if getattr(call.func, "id", "") == "check" and call.args and isinstance(call.args[0], ast.Constant)
+    ]
+
+
+def _uses_problems(ledger):
+    uses = {id: set(getattr(entry, "uses", ())) for id, entry in ledger.items()}
+    found = [f"{id}: uses {used!r}, which is not in the ledger" for id in uses for used in uses[id] if used not in uses]
+    while ready := {id for id in uses if not uses[id] & uses.keys()}:
+        uses = {id: used for id, used in uses.items() if id not in ready}
+    return found + ([f"uses: a cycle among {', '.join(sorted(uses))}"] if uses else [])

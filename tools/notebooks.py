@@ -1,0 +1,92 @@
+"""Run the chapters and store their outputs: python -m tools.notebooks [chapter]
+
+Claims first: if one is not as expected, or a cell raises, nothing is stored. Then all files are replaced at once,
+each by a rename.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from tqdm import tqdm
+
+from attnsep.claims import status_line, verify
+from attnsep.claims.record import record_path, record_text
+from tools.files import CHAPTERS, ROOT, write
+
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
+READ_THE_RECORD = ("index", "ledger")
+
+
+def executed(path):
+    """Return the notebook's text after running it from top to bottom in its own folder."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": path.parent}},
+        record_timing=False,
+        extra_arguments=["--log-level=ERROR"],
+    ).execute()
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
+    return nbformat.writes(notebook) + "\n"
+
+
+def with_status(readme, sentence):
+    """Return the README with the sentence between its two markers.
+
+    Examples
+    --------
+    >>> with_status("<!-- status -->\\nold\\n<!-- end of status -->", "new")
+    '<!-- status -->\\nnew\\n<!-- end of status -->'
+    """
+    if not STATUS.search(readme):
+        raise ValueError("README.md: must have the markers <!-- status --> and <!-- end of status -->")
+    return STATUS.sub(lambda _: sentence, readme)
+
+
+def main(chapter=None):
+    """Run and store; return the exit status."""
+    paths = sorted(CHAPTERS.glob("*.ipynb"))
+    if chapter is not None:
+        if chapter not in [path.stem for path in paths]:
+            print(f"CHAPTER={chapter}: must be one of {', '.join(path.stem for path in paths)}", file=sys.stderr)
+            return 2
+        paths = [path for path in paths if path.stem in (chapter, *READ_THE_RECORD)]
+    evidence = verify(progress=True)
+    wrong = [item for item in evidence if not item.as_expected]
+    for item in wrong:
+        print(f"{item.claim.id}: {item.line}", file=sys.stderr)
+    if wrong:
+        print("A claim is not as expected; nothing was stored.", file=sys.stderr)
+        return 1
+    target, record = record_path(), record_text(evidence)
+    with tempfile.TemporaryDirectory() as folder:
+        staged = Path(folder) / "record.json"
+        staged.write_text(record, encoding="utf-8")
+        os.environ["ATTNSEP_RECORD"] = str(staged)  # the kernels inherit it, so that pages show the new run
+        texts = {}
+        for path in tqdm(paths, unit="chapter", disable=None, leave=False):
+            try:
+                texts[path] = executed(path)
+            except CellExecutionError as error:
+                print(f"{path.name}: {error}\nA cell failed; nothing was stored.", file=sys.stderr)
+                return 1
+        readme = ROOT / "README.md"
+        texts[readme] = with_status(readme.read_text(encoding="utf-8"), status_line())
+    texts[target] = record
+    for path, text in texts.items():
+        write(path, text)
+    print(f"{len(paths)} chapters, the record and the README's status line stored.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,51 @@
+"""Run named steps, each to its end, and sum up: python -m tools.steps format lint unit"""
+
+import subprocess
+import sys
+import time
+
+from tools.files import ROOT
+
+PYTEST = ("-m", "pytest", "-q", "-n", "2", "--dist", "loadfile")
+STEPS = {
+    "format": ("-m", "ruff", "format", "--check", "."),
+    "lint": ("-m", "ruff", "check", "."),
+    "unit": PYTEST,
+    "claims": ("-m", "attnsep.cli", "verify", "--compare"),
+    # nbval drives Jupyter, whose own warnings are not ours to turn into errors.
+    "notebooks": (*PYTEST, "--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters"),
+    "book": (
+        "-c",
+        "from jupyter_book.cli.main import main; main()",
+        "build",
+        "--all",
+        "-q",
+        "-n",
+        "-W",
+        "--keep-going",
+        ".",
+    ),
+    "pages": ("-m", "tools.pages", "_build/html"),
+}
+
+
+def main(names):
+    """Run the steps; a failure does not stop the later ones, but makes the exit status 1."""
+    results = []
+    for name in names:
+        print(f"--- {name}", flush=True)
+        start = time.monotonic()
+        code = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT).returncode
+        results.append((name, code == 0, time.monotonic() - start))
+    print("--- summary")
+    for name, passed, seconds in results:
+        print(f"{name:<12}{'passed' if passed else 'FAILED'}{seconds:8.0f} s")
+    if ("book", True) in [result[:2] for result in results]:
+        print(f"open {(ROOT / '_build/html/index.html').as_uri()}")
+    failed = sum(not passed for _, passed, _ in results)
+    print(f"{len(results) - failed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,61 @@
+import pytest
+
+from attnsep.claims import status_line
+from tools import files, notebooks
+from tools.environment import missing
+
+
+def test_write_replaces_the_whole_file_and_leaves_nothing_beside_it(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("a long old text")
+    files.write(path, "new")
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_write_keeps_the_old_file_when_it_is_interrupted(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    monkeypatch.setattr(files.os, "fsync", lambda handle: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        files.write(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_readme_shows_the_status_of_the_record():
+    readme = (files.ROOT / "README.md").read_text(encoding="utf-8")
+    assert notebooks.with_status(readme, status_line()) == readme
+
+
+def test_readme_without_markers_is_refused():
+    with pytest.raises(ValueError, match=r"README\.md: must have the markers"):
+        notebooks.with_status("no markers", "status")
+
+
+def test_nothing_is_stored_when_a_claim_is_not_as_expected(monkeypatch, capsys):
+    class Wrong:
+        as_expected, line = False, "refuted"
+
+        class claim:
+            id = "a-claim"
+
+    monkeypatch.setattr(notebooks, "verify", lambda progress: [Wrong])
+    monkeypatch.setattr(notebooks, "write", lambda *_: pytest.fail("wrote"))
+    assert notebooks.main() == 1
+    assert "nothing was stored" in capsys.readouterr().err
+
+
+def test_an_unknown_chapter_is_named(capsys):
+    assert notebooks.main("no-such-chapter") == 2
+    assert "CHAPTER=no-such-chapter: must be one of" in capsys.readouterr().err
+
+
+def test_an_old_python_gets_one_sentence(monkeypatch):
+    monkeypatch.setattr("sys.version_info", (3, 8, 1))
+    assert missing().startswith("This project needs Python 3.11 or newer, but ")
+    assert "\n" not in missing()
+
+
+def test_this_python_is_good_enough():
+    assert missing() is None

@@ -1,0 +1,197 @@
+"""The tree keeps its rules, and each guard rejects one input that breaks its rule."""
+
+import sys
+
+import nbformat
+import pytest
+import yaml
+
+from attnsep.claims import LEDGER
+from attnsep.claims.framework import Claim, Definition
+from tools.files import CHAPTERS, ROOT
+from tools.guards import (
+    closure_problems,
+    import_problems,
+    notebook_problems,
+    read_notebooks,
+    repeated_functions,
+)
+
+NOTEBOOKS = read_notebooks(CHAPTERS)
+STANDARD = set(sys.stdlib_module_names)
+
+
+# The tree itself
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_stored_outputs_are_fit_to_be_compared(name):
+    assert notebook_problems(name, NOTEBOOKS[name]) == []
+
+
+def test_no_function_stands_in_two_chapters():
+    assert repeated_functions(NOTEBOOKS) == []
+
+
+def test_ledger_and_chapters_name_the_same_things():
+    assert closure_problems(NOTEBOOKS) == []
+
+
+def test_every_notebook_is_in_the_table_of_contents():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    files = [toc["root"], *(entry["file"] for part in toc["parts"] for entry in part["chapters"])]
+    assert sorted(files) == sorted(f"chapters/{name}" for name in NOTEBOOKS)
+
+
+def test_imports_run_backwards_along_the_tree():
+    library = ROOT / "lib" / "attnsep"
+    problems = []
+    for path in sorted(library.rglob("*.py")):
+        module = ".".join(path.relative_to(library).with_suffix("").parts)
+        if module != "__init__":
+            problems += import_problems(module.removesuffix(".__init__"), path.read_text(encoding="utf-8"), STANDARD)
+    assert problems == []
+
+
+# The guards' own tests
+
+
+def code(source="print(1)", outputs=(), count=1, **metadata):
+    cell = nbformat.v4.new_code_cell(source, execution_count=count, outputs=list(outputs), metadata=metadata)
+    return nbformat.v4.new_notebook(cells=[cell])
+
+
+def printed(text, name="stdout"):
+    return nbformat.v4.new_output("stream", name=name, text=text)
+
+
+PNG = nbformat.v4.new_output("display_data", data={"image/png": "iVBORw0", "text/plain": "<Figure>"})
+ALT = {"image": {"alt": "A line that falls from one to zero as n grows."}}
+
+
+@pytest.mark.parametrize(
+    "notebook",
+    [
+        code(),
+        code(outputs=[printed("n = 3, 50% of all, see https://example.org/home/page")]),
+        code("x = 1  # a comment;\nprint(x)"),
+        code(outputs=[PNG], mystnb=ALT),
+        code("\n".join(["x = 1"] * 20)),
+    ],
+)
+def test_notebook_guard_accepts(notebook):
+    assert notebook_problems("chapter", notebook) == []
+
+
+@pytest.mark.parametrize(
+    ("notebook", "problem"),
+    [
+        (code(count=None), "execution count None"),
+        (code(count=2), "execution count 2, must be 1"),
+        (code("\n".join(["x = 1"] * 21)), "21 lines"),
+        (code("print(1);"), "ends in ';'"),
+        (code("# NBVAL_IGNORE_OUTPUT\nprint(1)"), "look away"),
+        (code(tags=["nbval-skip"]), "look away"),
+        (code(outputs=[nbformat.v4.new_output("error", ename="ValueError", evalue="", traceback=[])]), "an error"),
+        (code(outputs=[printed("careful", name="stderr")]), "stderr"),
+        (code(outputs=[printed("/home/me/file.py")]), "an absolute path"),
+        (code(outputs=[printed("<object at 0x7f3c2a1b>")]), "a memory address"),
+        (code(outputs=[printed(" 40%|████      | 4/10")]), "a progress bar"),
+        (code(outputs=[printed("np.float64(1.0)")]), "bare repr"),
+        (code(outputs=[PNG]), "without alt text"),
+        (code(outputs=[PNG], mystnb={"image": {"alt": "figure"}}), "without alt text"),
+    ],
+)
+def test_notebook_guard_rejects(notebook, problem):
+    (found,) = notebook_problems("chapter", notebook)
+    assert problem in found
+
+
+def test_repeated_functions_guard():
+    first, second = code("def fires(x):\n    return x"), code("if True:\n    def fires(x):\n        return x")
+    assert repeated_functions({"a": first, "b": code("fires = 1")}) == []
+    assert repeated_functions({"a": first, "b": second}) == ["def fires: in a, b"]
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("kernels", "import numpy\nfrom attnsep.arrays import namespace"),
+        ("claims.one_query", "from attnsep import bounds\nfrom attnsep.claims.framework import claim"),
+        ("claims.framework", "def f():\n    from tqdm import tqdm"),
+        ("cli", "from attnsep.claims import verify"),
+        ("figures", "import matplotlib.pyplot"),
+    ],
+)
+def test_import_guard_accepts(module, source):
+    assert import_problems(module, source, STANDARD) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "problem"),
+    [
+        ("arrays", "from attnsep.kernels import softmax", "arrays: imports attnsep.kernels"),
+        ("kernels", "def f():\n    from attnsep.attention import row_scores", "imports attnsep.attention"),
+        ("data", "from attnsep import claims", "imports attnsep.claims"),
+        ("reference", "import attnsep.kernels", "imports attnsep.kernels"),
+        ("kernels", "import scipy", "imports scipy at its top"),
+        ("claims.framework", "from tqdm import tqdm", "imports tqdm at its top"),
+        ("novelty", "import math", "has no place"),
+    ],
+)
+def test_import_guard_rejects(module, source, problem):
+    (found,) = import_problems(module, source, STANDARD)
+    assert problem in found
+
+
+def entry(**changes):
+    fields = {"id": "a-claim", "mark": "extension", "source": "s", "statement": "$1 < 2$", "chapter": "one"}
+    rest = {"level": "exact", "assumes": "", "uses": (), "expect": "holds", "control": "c", "violations": (1,)}
+    return Claim(**(fields | rest | {"cases": None} | changes))
+
+
+BLOCK = "```{prf:lemma} A title · extension\n:label: a-claim\n\nFor all: $1 <\n2$\n```"
+
+
+def chapter(block=BLOCK, source='check("a-claim")'):
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(block), nbformat.v4.new_code_cell(source)])
+
+
+def test_closure_guard_accepts():
+    used = Definition(id="def-x", mark="source", source="s", statement="x", chapter="one")
+    block = BLOCK + "\n\n````{prf:definition} X · source\n:label: def-x\n\nx\n````"
+    ledger = {"a-claim": entry(uses=("def-x",)), "def-x": used}
+    assert closure_problems({"one": chapter(block)}, ledger) == []
+
+
+@pytest.mark.parametrize(
+    ("notebooks", "ledger", "problem"),
+    [
+        ({"one": chapter(block="")}, {"a-claim": entry()}, "no statement block"),
+        ({"two": chapter()}, {"a-claim": entry()}, "no statement block in its chapter 'one'"),
+        ({"one": chapter(source="")}, {"a-claim": entry()}, "never calls check"),
+        ({"one": chapter()}, {"a-claim": entry(statement="$1 < 3$")}, "not word for word"),
+        ({"one": chapter()}, {"a-claim": entry(mark="completed")}, "must name its mark"),
+        ({"one": chapter()}, {"a-claim": entry(uses=("b-claim",))}, "uses 'b-claim', which is not"),
+        ({"one": chapter()}, {"a-claim": entry(uses=("a-claim",))}, "a cycle among a-claim"),
+        ({"one": chapter(BLOCK + "\n\n" + BLOCK)}, {"a-claim": entry()}, "stands twice"),
+        (
+            {"one": chapter(BLOCK + "\n\n" + BLOCK.replace("a-claim", "stray"))},
+            {"a-claim": entry()},
+            "'stray' names nothing",
+        ),
+        ({"one": chapter(source='check("a-claim")\ncheck("other")')}, {"a-claim": entry()}, "'other') names no claim"),
+        ({"one": chapter(BLOCK.replace(":label: a-claim\n", "") + "\n\n" + BLOCK)}, {"a-claim": entry()}, "(none)"),
+    ],
+)
+def test_closure_guard_rejects(notebooks, ledger, problem):
+    found = closure_problems(notebooks, ledger)
+    assert len(found) == 1
+    assert problem in found[0]
+
+
+def test_a_label_without_claim_and_a_claim_without_label_are_noticed_in_the_real_chapters():
+    without = {id: entry for id, entry in LEDGER.items() if id != "lemma-4-1-sharp"}
+    assert any("'lemma-4-1-sharp' names nothing" in problem for problem in closure_problems(NOTEBOOKS, without))
+    extra = LEDGER | {"new-claim": entry(id="new-claim", chapter="one-query-weights")}
+    assert any(problem.startswith("new-claim: no statement") for problem in closure_problems(NOTEBOOKS, extra))

@@ -1,0 +1,66 @@
+"""Each page guard accepts one page and rejects one."""
+
+import pytest
+
+from tools import pages
+
+GOOD = """<html><body><article>
+<img src="a.png" alt="Weights fall as n grows"><a href="other.html#here">there</a><a href="https://example.org">out</a>
+<span class="math">\\(\\frac{1}{2}\\)</span><code>$x$ \\frac</code><script src="local.js"></script>
+</article></body></html>"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "other.html").write_text('<p id="here">x</p>')
+    return tmp_path
+
+
+def problems(site, html):
+    path = site / "page.html"
+    path.write_text(html)
+    pages._parsed.cache_clear()
+    return pages.page_problems(path, site)
+
+
+def test_a_good_page(site):
+    assert problems(site, GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("element", "problem"),
+    [
+        ('<script src="https://cdn.example.org/a.js"></script>', "loads https://cdn"),
+        ('<script src="//cdn.example.org/a.js"></script>', "loads //cdn"),
+        ('<img src="https://example.org/a.png" alt="A picture of weights">', "loads https://example.org"),
+        ('<link rel="stylesheet" href="https://fonts.example.org/a.css">', "loads https://fonts"),
+        ('<link rel="preconnect" href="https://fonts.example.org">', "loads https://fonts"),
+        ("<style>@import 'https://fonts.example.org/a.css';</style>", "loads https://fonts"),
+        ("<style>a { background: url(https://example.org/a.png) }</style>", "loads https://example.org"),
+        ('<img src="a.png">', "has no alt text"),
+        ('<img src="a.png" alt="">', "has no alt text"),
+        ('<img src="a.png" alt="../_images/0123456789abcdef0123456789abcdef.png">', "has no alt text"),
+        ("<p>so $n^2$ entries</p>", "shows raw TeX"),
+        ("<p>so \\frac{1}{2}</p>", "shows raw TeX"),
+        ("<p>see {prf:ref}`lemma`</p>", "shows raw TeX"),
+        ('<a href="missing.html">x</a>', "is no file"),
+        ('<a href="other.html#gone">x</a>', "whose anchor does not exist"),
+        ('<a href="#gone">x</a>', "whose anchor does not exist"),
+    ],
+)
+def test_a_page_with_one_fault(site, element, problem):
+    (found,) = problems(site, GOOD.replace("</article>", element + "</article>"))
+    assert problem in found
+
+
+def test_style_sheets(site):
+    sheet = site / "a.css"
+    sheet.write_text("a { background: url('img/a.png') } b { src: url(data:font/woff2;base64,AA) }")
+    assert pages.style_problems(sheet, site) == []
+    sheet.write_text("@import '//fonts.example.org/a.css';")
+    assert pages.style_problems(sheet, site) == ["a.css: loads //fonts.example.org/a.css"]
+
+
+def test_a_site_without_pages_is_no_success(tmp_path, capsys):
+    assert pages.main(tmp_path) == 2
+    assert "no built pages" in capsys.readouterr().err
