@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+import yaml
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from tqdm import tqdm
@@ -22,11 +23,38 @@ from tools.files import CHAPTERS, ROOT, write
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
 READ_THE_RECORD = ("index", "ledger")
+LAUNCH = """\
+try:
+    import attnsep  # noqa: F401
+except ImportError as error:
+    import sys
+
+    command = "install -q git+{address}"
+    if "google.colab" not in sys.modules:
+        raise ImportError(f"attnsep is missing: pip {{command}}") from error
+    get_ipython().run_line_magic("pip", command)"""
+
+
+def address():
+    """Return the repository's public address; it stands in _config.yml alone."""
+    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
+
+
+def with_launch_cell(notebook):
+    """Return the notebook with the cell that a lone copy needs, on Colab say, in front of its other code.
+
+    Pages do not show it: there it would only stand between the reader and the first sentence.
+    """
+    cells = [cell for cell in notebook.cells if cell.get("id") != "launch"]
+    cell = nbformat.v4.new_code_cell(LAUNCH.format(address=address()), id="launch", metadata={"tags": ["remove-cell"]})
+    first = next(number for number, cell in enumerate(cells) if cell.cell_type == "code")
+    notebook.cells = [*cells[:first], cell, *cells[first:]]
+    return notebook
 
 
 def executed(path):
     """Return the notebook's text after running it from top to bottom in its own folder."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook = with_launch_cell(nbformat.read(path, as_version=4))
     NotebookClient(
         notebook,
         timeout=300,

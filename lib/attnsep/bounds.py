@@ -1,6 +1,10 @@
 """The bounds of the paper's lemmas, as functions of the parameters alone."""
 
 import math
+from fractions import Fraction
+from typing import NamedTuple
+
+from attnsep.data import QueryData, require_integer, require_positive
 
 
 def softmax_flat(n, low, high):
@@ -143,3 +147,285 @@ def spike_weight(log_n, other, spike):
     if log_others > 0:
         return math.exp(-log_others) / (1 + math.exp(-log_others))
     return 1 / (1 + math.exp(log_others))
+
+
+class QueryErrors(NamedTuple):
+    """The four ways in which a pair of one-query networks can be wrong, as probabilities or bounds of them."""
+
+    softmax_silent_on_v1: float
+    softmax_fires_on_v0: float
+    linear_fires_on_v0: float
+    linear_fires_on_v1: float
+
+
+def hoeffding(s, norm_squared):
+    """Bound of the upper tail of a sum of random signs.
+
+    Parameters
+    ----------
+    s : float
+        Threshold, above 0.
+    norm_squared : float
+        ‖w‖², above 0.
+
+    Returns
+    -------
+    float
+        exp(−s²/(2‖w‖²)), at least P[⟨w, σ⟩ ≥ s]; twice it bounds P[|⟨w, σ⟩| ≥ s].
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is no finite number above 0.
+
+    Notes
+    -----
+    Source: Foundational Learning, Hoeffding inequality.  Claims: hoeffding-one-sided, hoeffding-two-sided.
+
+    Examples
+    --------
+    >>> hoeffding(2.0, 4.0) == math.exp(-0.5)
+    True
+    """
+    return math.exp(-(require_positive("s", s) ** 2) / (2 * require_positive("norm_squared", norm_squared)))
+
+
+def softmax_flat_column(n, low, high, s):
+    """Bound of P[⟨f_exp, σ⟩ ≥ s] on V_0.
+
+    Parameters
+    ----------
+    n, low, high
+        As in `softmax_flat`.
+    s : float
+        Threshold, above 0.
+
+    Returns
+    -------
+    float
+        exp(−s² n/(2e^{h−ℓ})).
+
+    Notes
+    -----
+    Hoeffding with ‖f‖² ≤ max f ≤ e^{h−ℓ}/n.  Completed.  Claim: softmax-column-flat.
+
+    Examples
+    --------
+    >>> softmax_flat_column(8, 1.0, 1.0, 0.5) == math.exp(-1)
+    True
+    """
+    return hoeffding(s, softmax_flat(n, low, high)[1])
+
+
+def linear_flat_column(n, low, high, s):
+    """Bound of P[⟨f_lin, σ⟩ ≥ s] on V_0.
+
+    Parameters
+    ----------
+    n, low, high, s
+        As in `softmax_flat_column`.
+
+    Returns
+    -------
+    float
+        exp(−s² nℓ/(2h)).
+
+    Notes
+    -----
+    Hoeffding with ‖f‖² ≤ max f ≤ (h/ℓ)/n.  Completed.  Claim: linear-column-flat.
+
+    Examples
+    --------
+    >>> linear_flat_column(16, 1.0, 2.0, 0.5) == math.exp(-1)
+    True
+    """
+    return hoeffding(s, linear_flat(n, low, high)[1])
+
+
+def linear_spike_norm(n, low, high, spike):
+    """Bound of ‖f_lin‖² on V_1.
+
+    Parameters
+    ----------
+    n, low, high, spike
+        As in `linear_spike`.
+
+    Returns
+    -------
+    float
+        (κL/(κL+(n−1)ℓ))² + (n−1)(h/((n−1)ℓ+κL))², L = log n.
+
+    Notes
+    -----
+    At most (κL/((n−1)ℓ))² + h²/((n−1)ℓ²), so O((L/n)² + 1/n).  Completed.  Claim: linear-spike-norm.
+
+    Examples
+    --------
+    >>> linear_spike_norm(2, 1.0, 1.0, 1 / math.log(2))
+    0.5
+    """
+    marked, other = linear_spike(n, low, high, spike)
+    return marked**2 + (n - 1) * other**2
+
+
+def linear_spike_column(n, low, high, spike, s):
+    """Bound of P[⟨f_lin, σ⟩ ≥ s] on V_1.
+
+    Parameters
+    ----------
+    n, low, high, spike
+        As in `linear_spike`.
+    s : float
+        Threshold, above 0.
+
+    Returns
+    -------
+    float
+        exp(−s²/(2N)) with N the bound of `linear_spike_norm`.
+
+    Notes
+    -----
+    Completed.  Claim: linear-column-spike.
+
+    Examples
+    --------
+    >>> linear_spike_column(2, 1.0, 1.0, 1 / math.log(2), 1.0) == math.exp(-1)
+    True
+    """
+    return hoeffding(s, linear_spike_norm(n, low, high, spike))
+
+
+def query_errors_bound(n, m, tau, low, high, spike):
+    """Bounds of the four errors of the one-query separation, from the theorem alone.
+
+    Parameters
+    ----------
+    n : int
+        Number of tokens, at least 2.
+    m : int
+        Number of sign columns, at least 1.
+    tau : float
+        Threshold τ of the network, above 0.
+    low, high, spike : float
+        ℓ, h and κ of V_0 and V_1, κ > 1.
+
+    Returns
+    -------
+    QueryErrors
+        2^{−m}, or 1 where τ ≥ 2f_j − 1 for the least f_j that V_1 allows and the theorem says nothing; then m times
+        the column bounds at τ (unions, so they may exceed 1).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks one of these rules or those of `QueryData`.
+
+    Notes
+    -----
+    Completed.  Claim: one-query-theorem.
+
+    Examples
+    --------
+    >>> errors = query_errors_bound(100, 4, 0.5, 1.0, 1.0, 4.0)
+    >>> errors.softmax_silent_on_v1, errors.softmax_fires_on_v0 == 4 * math.exp(-12.5)
+    (0.0625, True)
+    """
+    QueryData(n=n, low=low, high=high, spike=spike)  # it names what breaks its rules
+    require_integer("m", m, least=1)
+    require_positive("tau", tau)
+    if require_positive("spike", spike) <= 1:
+        raise ValueError(f"spike = {spike}: must be above 1, or the marked weight does not stay above 1/2")
+    applies = tau < 2 * softmax_spike(n, high, spike)[0] - 1
+    return QueryErrors(
+        2.0**-m if applies else 1.0,
+        m * softmax_flat_column(n, low, high, tau),
+        m * linear_flat_column(n, low, high, tau),
+        m * linear_spike_column(n, low, high, spike, tau),
+    )
+
+
+def require_probability(name, value):
+    """Return `value`, a number or a decimal string, as a Fraction strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> require_probability("delta", "0.1")
+    Fraction(1, 10)
+    >>> require_probability("delta", 1)
+    Traceback (most recent call last):
+    ...
+    ValueError: delta = 1: must be a number strictly between 0 and 1
+    """
+    try:
+        fraction = Fraction(value)
+    except (TypeError, ValueError, OverflowError):  # no number, no decimal, NaN, inf
+        fraction = None
+    if fraction is None or not 0 < fraction < 1:
+        raise ValueError(f"{name} = {value!r}: must be a number strictly between 0 and 1")
+    return fraction
+
+
+def columns_needed(delta):
+    """Smallest number m of columns with 2^{−m} ≤ δ.
+
+    Parameters
+    ----------
+    delta : float, Fraction or str
+        δ, strictly between 0 and 1.
+
+    Returns
+    -------
+    int
+        ⌈log₂(1/δ)⌉, in integers: right at powers of two as well.
+
+    Examples
+    --------
+    >>> columns_needed(0.125), columns_needed("0.1"), columns_needed("0.124")
+    (3, 4, 4)
+    """
+    return (math.ceil(1 / require_probability("delta", delta)) - 1).bit_length()
+
+
+def query_sizes_bound(delta, tau, low, high, spike, *, n_max=100_000):
+    """Smallest sizes at which the theorem promises a one-query separation.
+
+    Parameters
+    ----------
+    delta : float, Fraction or str
+        Largest error allowed, strictly between 0 and 1.
+    tau : float, Fraction or str
+        Threshold τ, strictly between 0 and 1.
+    low, high, spike : float
+        ℓ, h and κ of V_0 and V_1, κ > 1.
+    n_max : int
+        Largest n to try.
+
+    Returns
+    -------
+    tuple of int
+        (n, m): the smallest n for which some m makes all four bounds at most δ, then the smallest such m.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks one of these rules, or no n up to n_max is enough.
+
+    Notes
+    -----
+    m = ⌈log₂(1/δ)⌉ for every n: fewer columns leave 2^{−m} > δ, more only raise the other bounds.  Completed.
+    Claim: one-query-separates.
+
+    Examples
+    --------
+    >>> query_sizes_bound("0.1", "0.5", math.log(1.2), math.log(1.4), 4.0)
+    (678, 4)
+    """
+    delta, threshold, m = (
+        require_probability("delta", delta),
+        float(require_probability("tau", tau)),
+        columns_needed(delta),
+    )
+    for n in range(2, require_integer("n_max", n_max, least=2) + 1):
+        if max(query_errors_bound(n, m, threshold, low, high, spike)) <= delta:
+            return n, m
+    raise ValueError(f"n_max = {n_max}: no n up to it has all four bounds at most delta = {float(delta):g}")

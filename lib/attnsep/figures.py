@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import AutoMinorLocator
 
 STYLE = {
     "figure.dpi": 130,
@@ -173,4 +174,87 @@ def thresholds(log10_n, curves):
             axis.plot(log10_n, weights, linestyle=dash, linewidth=2, label=f"κ = {kappa:g}")
         axis.set(xlabel="$\\log_{10} n$", ylabel="weight of the marked token", ylim=(-0.03, 1.05))
         axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return _closed(figure)
+
+
+def tail_against_bound(s, exact, bound):
+    """Draw the exact tail of a sum of equal-weight signs beside Hoeffding's bound, and the ratio of their exponents.
+
+    Parameters
+    ----------
+    s : array, shape (k,)
+        Attained thresholds above 0.
+    exact, bound : array, shape (k,)
+        P[sum ≥ s] and its bound.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3.2))
+        left.semilogy(s, bound, "--", color="black", label="Hoeffding's bound")
+        left.semilogy(s, exact, "o", color=SOFTMAX, markersize=3, label="exact")
+        left.set(title="probability of a sum ≥ s", xlabel="s", ylim=(max(np.min(exact) / 10, 1e-40), 3))
+        left.legend(loc="lower left", framealpha=1)
+        right.plot(s, np.log(exact) / np.log(bound), "o", color=SOFTMAX, markersize=3)
+        right.axhline(1, color="black", linewidth=0.8)
+        right.axhline(2 * np.log(2), color="black", linewidth=0.8, linestyle=":")
+        right.set(title="log of the exact tail / log of the bound", xlabel="s", ylim=(0.9, 3))
+        return _closed(figure)
+
+
+def signed_sums(samples, tau):
+    """Draw histograms of ⟨f, σ⟩, mechanism by data set, with the threshold.
+
+    Parameters
+    ----------
+    samples : dict of str to tuple of array, shape (k,)
+        For ``softmax`` and ``linear`` the drawn sums on V_0 and on V_1.
+    tau : float
+        Threshold τ.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, axes = plt.subplots(2, 2, figsize=(7, 4.2), sharex=True, sharey=True)
+        for row, (name, pair) in enumerate(samples.items()):
+            for column, sums in enumerate(pair):
+                axis, share = axes[row, column], float(np.mean(np.asarray(sums) > tau))
+                axis.hist(sums, bins=np.linspace(-1.05, 1.05, 85), color=(SOFTMAX, LINEAR)[row])
+                axis.axvline(tau, color="black", linestyle="--", linewidth=1)
+                axis.set(yscale="log", title=f"{name} on $V_{column}$: above τ in {share:.1%}")
+        for axis in axes[1]:
+            axis.set_xlabel("one column's sum $\\langle f, \\sigma \\rangle$")
+        for axis in axes[:, 0]:
+            axis.set_ylabel("draws")
+        return _closed(figure)
+
+
+def sizes_for_delta(delta, sizes):
+    """Draw the smallest sufficient n against the allowed error δ.
+
+    Parameters
+    ----------
+    delta : array, shape (k,)
+        Allowed errors.
+    sizes : dict of str to array, shape (k,)
+        Smallest n by the name of the way it was found.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, axis = plt.subplots(figsize=(7, 3.8))
+        for (name, n), marker, colour in zip(sizes.items(), "s^o", ("black", LINEAR, SOFTMAX), strict=False):
+            axis.semilogx(delta, n, marker + "-", color=colour, markersize=5, label=name)
+        axis.set(xlabel="allowed error δ", ylabel="smallest sufficient $n$")
+        axis.invert_xaxis()
+        axis.set_ylim(0, None)
+        axis.yaxis.set_minor_locator(AutoMinorLocator(5))
+        axis.grid(True, which="both", alpha=0.3)
+        axis.legend()
         return _closed(figure)

@@ -54,3 +54,23 @@ def test_thresholds_name_every_curve():
     axis = figures.thresholds([0.0, 1.0], {4.0: [0.1, 0.2], 0.9: [0.3, 0.1]}).axes[0]
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["κ = 4", "κ = 0.9"]
     assert lines(axis)[1][:, 1].tolist() == [0.3, 0.1]
+
+
+def test_tail_against_bound_draws_both_and_the_ratio_of_their_logarithms():
+    figure = figures.tail_against_bound([1, 2], [0.25, 0.01], [0.5, 0.1])
+    left, right = figure.axes
+    assert [data[:, 1].tolist() for data in lines(left)] == [[0.5, 0.1], [0.25, 0.01]]
+    assert lines(right)[0][:, 1] == pytest.approx([2.0, 2.0])
+
+
+def test_signed_sums_say_how_many_exceed_the_threshold():
+    figure = figures.signed_sums({"softmax": ([0.0, 0.9], [0.9, 0.9]), "linear": ([0.0, 0.0], [-0.9, 0.2])}, 0.5)
+    shares = [axis.get_title(loc="left").split("in ")[1] for axis in figure.axes]
+    assert shares == ["50.0%", "100.0%", "0.0%", "0.0%"]
+    assert [sum(bar.get_height() for bar in axis.patches) for axis in figure.axes] == [2, 2, 2, 2]
+
+
+def test_sizes_for_delta_draw_one_curve_for_each_way():
+    axis = figures.sizes_for_delta([0.1, 0.01], {"by the bound": [10, 20], "exactly": [5, 6]}).axes[0]
+    assert [data[:, 1].tolist() for data in lines(axis)] == [[10, 20], [5, 6]]
+    assert axis.xaxis_inverted()

@@ -7,5 +7,10 @@ from attnsep.claims.tables import card, claims_table, definitions_table, status_
 
 __all__ = ["LEDGER", "ClaimFailed", "card", "check", "claims_table", "definitions_table", "status_line", "verify"]
 
-for part in ("tensor_trick", "one_query"):  # a plain import statement would be sorted out of the book's order
+for part in (
+    "tensor_trick",
+    "one_query",
+    "random_signs",
+    "one_query_separation",
+):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")

@@ -1,7 +1,9 @@
 """The ledger as tables: HTML in a notebook, aligned text in a terminal."""
 
+import json
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from attnsep.claims.framework import LEDGER, Claim, claims, shown
 from attnsep.claims.record import read_record
@@ -171,3 +173,57 @@ def status_line(record=None):
         f"{len(expected)} of {len(entries)} claims came out as expected ({split}); "
         f"{refuted} of them refute the source; {failing} of {len(entries)} controls fail, as they must."
     )
+
+
+def gpu_table(path=None):
+    """Return what the last run on a GPU found (`make gpu`): device, versions, counts, verdicts, timings.
+
+    Parameters
+    ----------
+    path : str or path, optional
+        The result file; left out, the one stored beside the ledger.
+
+    Returns
+    -------
+    Table
+        One row that says "not run yet" where there is no such file.
+
+    Examples
+    --------
+    >>> gpu_table("no-such-file.json")
+    on a GPU                             result
+    tests, claims, notebooks, timings    not run yet
+    """
+    path = Path(__file__).with_name("gpu.json") if path is None else Path(path)
+    header = ("on a GPU", "result")
+    if not path.exists():
+        return Table(header, (("tests, claims, notebooks, timings", "not run yet"),))
+    run = json.loads(path.read_text(encoding="utf-8"))
+    found = {row["id"]: row for row in run["claims"]["rows"]}
+    rows = [
+        ("device", run["device"]),
+        ("day (UTC)", run["date"]),
+        ("versions", ", ".join(f"{name} {number}" for name, number in run["versions"].items())),
+        ("tests", _counted(run["tests"])),
+        ("notebook cells", _counted(run["notebooks"]) if run["notebooks"] else "left out: no Jupyter there"),
+        ("claims", f"{sum(row['as_expected'] for row in found.values())} of {len(found)} as expected"),
+        ("claims that differ from the stored record", len(run["claims"]["differ_from_record"])),
+        *((f"{row['function']}, n = {row['n']}", _milliseconds(row)) for row in run["timings"]),
+        *((Link(entry.id, entry.chapter), _gpu_verdict(found.get(entry.id))) for entry in claims()),
+    ]
+    return Table(header, tuple(rows))
+
+
+def _counted(part):
+    counts = ", ".join(f"{part[name]} {name}" for name in ("passed", "failed", "skipped"))
+    return f"{counts} in {shown(part['seconds'])} s"
+
+
+def _milliseconds(row):
+    return ", ".join(f"{library} {shown(median)} ms" for library, median in row["milliseconds"].items())
+
+
+def _gpu_verdict(row):
+    if row is None:
+        return "not run yet"
+    return row["verdict"] if row["as_expected"] else f"{row['verdict']} – NOT AS EXPECTED"

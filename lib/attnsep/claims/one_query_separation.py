@@ -1,0 +1,439 @@
+"""Sections 2.4 and 2.5 of the book: one random column, and the one-query separation."""
+
+import math
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+
+from attnsep import bounds, exact
+from attnsep.arrays import to_numpy
+from attnsep.attention import query_scores
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal
+from attnsep.claims.one_query import query_cases, rounding
+from attnsep.claims.random_signs import positive_tails
+from attnsep.data import QueryData
+from attnsep.kernels import linear, softmax
+from attnsep.network import fires, signs
+
+CHAPTER = "one-query-separation"
+LOW, HIGH, SPIKE = math.log(1.2), math.log(1.4), 4.0
+
+definition(
+    "def-relu",
+    mark="completed",
+    source="section 1.1: ReLU units",
+    chapter=CHAPTER,
+    statement=r"$\varphi(z) = \max(z, 0)$.",
+)
+
+definition(
+    "def-shifted-relu",
+    mark="completed",
+    source="section 1.1: ReLU units; section 6 names τ",
+    chapter=CHAPTER,
+    statement=r"$\varphi_\tau(z) = \max(z - \tau, 0)$.",
+)
+
+definition(
+    "def-network-one-query",
+    mark="completed",
+    source="section 1.1: four-layer networks",
+    chapter=CHAPTER,
+    statement=r"$y \in \{\pm 1\}^{n \times m}$ is uniform, with columns $y_1, \dots, y_m$, and "
+    r"$F(A,x,y) = \varphi\bigl(\sum_{j \le m} \varphi_\tau(\langle f(A,x), y_j \rangle)\bigr)$: "
+    r"$F_{\exp}$ with $f = f_{\exp}$, $F_{\mathrm{lin}}$ with $f = f_{\mathrm{lin}}$. $F$ fires if $F > 0$.",
+)
+
+
+# One random column
+
+
+@claim(
+    "norm-at-most-max",
+    mark="completed",
+    source="Foundational Learning: Hoeffding inequality",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"If $f_i \ge 0$ for all $i$ and $\sum_i f_i = 1$, then $\|f\|^2 \le \max_i f_i$.",
+    assumes="non-negative weights that sum to 1",
+    control="the weights sum to 1 + this",
+    violations=(0, 0.5),
+)
+def norm_at_most_max(xp, broken=None):
+    for n, r, u in score_vectors():
+        f = [(1 + Fraction(broken or 0)) * score / sum(u) for score in u]
+        yield Case(float(1 - sum(weight**2 for weight in f) / max(f)), reached={"n": n, "r": float(r)})
+
+
+def score_vectors():
+    """Yield n, r and rational u_i in [1, r]: corners and random draws.
+
+    They stand for V_0: u = e^{score − ℓ} with r = e^{h−ℓ} for softmax, u = score/ℓ with r = h/ℓ for linear attention.
+    """
+    rng = np.random.default_rng(2400)
+    for n in (2, 3, 5, 10, 24):
+        for r in (Fraction(1), Fraction(7, 6), Fraction(2), Fraction(10)):
+            yield n, r, [Fraction(1)] * n
+            yield n, r, [r] + [Fraction(1)] * (n - 1)
+            yield n, r, [score for score, count in exact.worst_scores(n, 1, r, 0) for _ in range(count)]
+            yield n, r, [1 + (r - 1) * Fraction(int(step), 8) for step in rng.integers(0, 9, n)]
+
+
+def _columns_on_v0(bound, broken):
+    for n, r, u in score_vectors():
+        if broken is not None:
+            u = [r * (1 + Fraction(broken)), *u[1:]]
+        for s, probability in positive_tails(u):
+            s = float(s / sum(u))
+            yield at_most(probability, bound(n, float(r), s), n=n, r=float(r), s=s)
+
+
+@claim(
+    "softmax-column-flat",
+    mark="completed",
+    source="Lemma 4.1; Foundational Learning: Hoeffding inequality",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"On $V_0$, for one column $\sigma$ and $s > 0$: "
+    r"$P[\langle f_{\exp}, \sigma \rangle \ge s] \le \exp\bigl(-\frac{s^2 n}{2 e^{h-\ell}}\bigr)$.",
+    uses=["hoeffding-one-sided", "norm-at-most-max", "lemma-4-1-softmax-flat"],
+    assumes="every score in [ℓ, h]",
+    control="one score lies above h by log(1 + this)",
+    violations=(1e-3, 1, 100),
+)
+def softmax_column_flat(xp, broken=None):
+    yield from _columns_on_v0(lambda n, r, s: bounds.softmax_flat_column(n, 1.0, 1.0 + math.log(r), s), broken)
+
+
+@claim(
+    "linear-column-flat",
+    mark="completed",
+    source="Lemma 4.1; Foundational Learning: Hoeffding inequality",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"On $V_0$, for one column $\sigma$ and $s > 0$: "
+    r"$P[\langle f_{\mathrm{lin}}, \sigma \rangle \ge s] \le \exp\bigl(-\frac{s^2 n \ell}{2h}\bigr)$.",
+    uses=["hoeffding-one-sided", "norm-at-most-max", "lemma-4-1-linear-flat"],
+    assumes="every score in [ℓ, h]",
+    control="one score lies above h by this × h",
+    violations=(1e-3, 1, 100),
+)
+def linear_column_flat(xp, broken=None):
+    yield from _columns_on_v0(lambda n, r, s: bounds.linear_flat_column(n, 0.5, 0.5 * r, s), broken)
+
+
+@claim(
+    "softmax-column-spike",
+    mark="completed",
+    source="Lemma 4.1",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"On $V_1$, for one column $\sigma$: "
+    r"$P[\langle f_{\exp}, \sigma \rangle \ge 2 f_{\exp,j} - 1] \ge \frac12$.",
+    uses=["def-random-signs", "def-softmax-weights", "def-query-data"],
+    assumes="non-negative weights that sum to 1",
+    control="this × f_j is taken from one ordinary weight, which turns negative, and given to another",
+    violations=(0, 0.5),
+)
+def softmax_column_spike(xp, broken=None):
+    for n, marked, u in spiked_vectors():
+        moved = Fraction(broken or 0) * marked
+        if n > 2:
+            u = [*u[:-2], u[-2] + moved, u[-1] - moved]
+        yield at_least(float(exact.tail(u, 2 * marked - sum(u))), 0.5, n=n, marked=float(marked / sum(u)))
+
+
+def spiked_vectors():
+    """Yield n, e^{spike score} and rational u, with the spike first: from no spike at all to n⁴, and between."""
+    for n, r, u in score_vectors():
+        for marked in (Fraction(1, 10), Fraction(1), Fraction(n), 3 * r * n, Fraction(n) ** 4):
+            if n < 24:
+                yield n, marked, [marked, *u[1:]]
+
+
+@claim(
+    "spike-column-half",
+    mark="extension",
+    source="none: sharpens the bound for softmax on V_1",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"If $f_i \ge 0$, $\sum_i f_i = 1$, $f_j > \frac12$ and $1 - 2f_j \le \tau < 2f_j - 1$, then "
+    r"$P[\langle f, \sigma \rangle > \tau] = \frac12$: the marked sign alone decides. "
+    r"So $P[F \text{ is silent}] = 2^{-m}$.",
+    uses=["softmax-column-spike", "def-network-one-query"],
+    assumes="τ < 2f_j − 1",
+    control="τ = 2f_j − 1 + this",
+    violations=(-0.01, 0, 0.1),
+)
+def spike_column_half(xp, broken=None):
+    for n, marked, u in spiked_vectors():
+        reach = 2 * marked / sum(u) - 1
+        taus = (-reach, Fraction(0), reach / 2, reach * Fraction(99, 100))
+        for tau in taus if broken is None else (reach + Fraction(broken),):
+            if reach > Fraction(1, 50):
+                half = exact.tail(u, tau * sum(u), strict=True)
+                yield equal(float(half), 0.5, n=n, marked=float(marked / sum(u)), tau=float(tau))
+
+
+@claim(
+    "linear-spike-norm",
+    mark="completed",
+    source="Lemma 4.1",
+    level="verified",
+    chapter=CHAPTER,
+    statement=r"On $V_1$, with $L = \log n$: "
+    r"$\|f_{\mathrm{lin}}\|^2 \le \bigl(\frac{\kappa L}{\kappa L + (n-1)\ell}\bigr)^2 "
+    r"+ (n-1)\bigl(\frac{h}{(n-1)\ell + \kappa L}\bigr)^2 \le \bigl(\frac{\kappa L}{(n-1)\ell}\bigr)^2 "
+    r"+ \frac{h^2}{(n-1)\ell^2} = O\bigl(\tfrac{L^2}{n^2} + \tfrac1n\bigr)$.",
+    uses=["lemma-4-1-linear-spike"],
+    assumes="(Ax)_j = κ log n, every other score in [ℓ, h]",
+    control="the other scores lie below ℓ by this × ℓ",
+    violations=(1e-18, 1e-3, 0.5),
+)
+def linear_spike_norm(xp, broken=None):
+    for data, v, rng in query_cases(spike=True):
+        if broken is not None:
+            v = data.scores(rng, fill="low") * (1 - broken)
+            v[data.position] = data.spike_score
+        f = to_numpy(linear(query_scores(*data.matrix(rng, scores=v, xp=xp))))
+        n, low, high = data.n, data.low, data.high
+        bound = bounds.linear_spike_norm(n, low, high, data.spike)
+        simple = (data.spike_score / ((n - 1) * low)) ** 2 + (high / low) ** 2 / (n - 1)
+        yield at_most(float(np.sum(f**2)), bound, 2 * rounding(1.0), n=n, low=low, high=high, spike=data.spike)
+        yield at_most(bound, simple, 2 * rounding(1.0), n=n, low=low, high=high, spike=data.spike)
+
+
+@claim(
+    "linear-column-spike",
+    mark="completed",
+    source="Lemma 4.1; Foundational Learning: Hoeffding inequality",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"On $V_1$, for one column $\sigma$ and $s > 0$: $P[\langle f_{\mathrm{lin}}, \sigma \rangle \ge s] "
+    r"\le e^{-s^2/(2N)}$, $N = \bigl(\frac{\kappa L}{\kappa L + (n-1)\ell}\bigr)^2 "
+    r"+ (n-1)\bigl(\frac{h}{(n-1)\ell + \kappa L}\bigr)^2$.",
+    uses=["hoeffding-one-sided", "linear-spike-norm"],
+    assumes="(Ax)_j = κ log n, every other score in [ℓ, h]",
+    control="all other scores lie below ℓ by this × ℓ",
+    violations=(1e-3, 0.5, 0.99),
+)
+def linear_column_spike(xp, broken=None):
+    for n, r, u in score_vectors():
+        for marked in (Fraction(1, 10), Fraction(4), 3 * r):
+            # κ log n = marked, ℓ = 1 and h = r: a real κ exists for every positive score, so rational ones may stand.
+            v = [marked, *(u[1:] if broken is None else [1 - Fraction(broken)] * (n - 1))]
+            spike = float(marked) / math.log(n)
+            for s, probability in positive_tails(v):
+                s = float(s / sum(v))
+                bound = bounds.linear_spike_column(n, 1.0, float(r), spike, s)
+                yield at_most(probability, bound, n=n, high=float(r), spike=spike, s=s)
+
+
+@claim(
+    "norm-worst",
+    mark="extension",
+    source="none: which score vector is the hardest for the bound",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"Let one score be $M \ge 0$, the other $n$ lie in $[\ell, h]$, and $f$ be proportional to all of them. "
+    r"The largest $\|f\|^2$ has $k$ scores $h$ and $n-k$ scores $\ell$, where $k$ is $x$ rounded up or down, "
+    r"$x = \frac{(h+\ell)(M+n\ell) - 2(M^2+n\ell^2)}{h^2-\ell^2}$ cut to $[0, n]$. "
+    r"Without $M$ it is at most $\frac{(h+\ell)^2}{4h\ell}\cdot\frac1n$.",
+    uses=["norm-at-most-max"],
+    assumes="every other score in [ℓ, h]",
+    control="one score lies above h by this × h",
+    violations=(0, 1),
+)
+def norm_worst(xp, broken=None):
+    for n, high, marked in product((1, 2, 3, 6), (1, Fraction(7, 6), 2, 10), (0, Fraction(1, 3), 1, 4, 100)):
+        grid = [1 + (high - 1) * Fraction(step, 4) for step in range(5)]
+        worst = _norm([marked, *(u for u, count in exact.worst_scores(n, 1, high, marked) for _ in range(count))])
+        for scores in combinations_with_replacement(grid, n):
+            scores = [*scores[:-1], scores[-1] * (1 + Fraction(broken or 0))]
+            yield Case(float(1 - _norm([marked, *scores]) / worst), reached={"n": n, "high": float(high)})
+        if marked == 0:
+            yield Case(float(1 - worst * n * 4 * high / (1 + high) ** 2), reached={"n": n, "high": float(high)})
+
+
+def _norm(scores):
+    """Return ‖f‖² for weights proportional to the scores."""
+    return sum(score**2 for score in scores) / Fraction(sum(scores)) ** 2
+
+
+# The network
+
+
+@claim(
+    "fires-iff-a-column-exceeds",
+    mark="completed",
+    source="section 1.1: four-layer networks",
+    level="verified",
+    chapter=CHAPTER,
+    statement=r"$F > 0$ if and only if $\langle f, y_j \rangle > \tau$ for some column $j$. "
+    r"So $P[F \text{ fires}] = 1 - (1-\pi)^m$ with $\pi = P[\langle f, \sigma \rangle > \tau]$, and $\le m\pi$.",
+    uses=["def-network-one-query", "def-relu", "def-shifted-relu"],
+    assumes="independent columns",
+    control="this many more columns repeat the first one, and the law counts them",
+    violations=(0, 1),
+)
+def fires_iff_a_column_exceeds(xp, broken=None):
+    # Weights and thresholds are multiples of 1/16, so that matrices of all signs give exact sums, ties included.
+    for f, tau in product(((8, 8), (12, 4), (8, 4, 4), (10, 5, 1)), (0, 2, 4, 7, 8, 16)):
+        n, m, fired = len(f), 2, []
+        for entries in product((-1.0, 1.0), repeat=n * m):
+            y = np.reshape(entries, (n, m))
+            y = np.concatenate([y, *[y[:, :1]] * (broken or 0)], axis=1)
+            fired.append(fires(xp.asarray(np.array(f) / 16), xp.asarray(y), tau / 16))
+            exceeds = any(column > tau for column in np.array(f) @ y)
+            yield Case(0.0 if fired[-1] == exceeds else -1.0, reached={"n": n, "m": m})
+        m += broken or 0
+        pi, frequency = exact.tail(f, tau, strict=True), Fraction(sum(fired), len(fired))
+        yield Case(-float(abs(frequency - (1 - (1 - pi) ** m))), reached={"n": n, "m": m})
+        yield Case(float(m * pi - frequency), reached={"n": n, "m": m})
+
+
+@claim(
+    "firing-frequency",
+    mark="completed",
+    source="First experiments 2, for one query",
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"Over 1000 draws of $y$, matrices of $V_0$ and $V_1$ fire under both mechanisms "
+    r"as often as the exact law says: each $P[F \text{ fires}]$ lies in the Clopper–Pearson interval "
+    r"of level $1 - 10^{-9}$ around its frequency.",
+    uses=["fires-iff-a-column-exceeds", "sign-sum-law"],
+    assumes="the law's number of columns",
+    control="the network has this many columns more than the law",
+    violations=(0, 12),
+)
+def firing_frequency(xp, broken=None):
+    rng = np.random.default_rng(2500)
+    n, m, tau, draws = 16, 4, 0.3, 1000
+    for spike in (None, SPIKE):
+        data = QueryData(n=n, low=LOW, high=HIGH, spike=spike)
+        v = data.scores(rng, fill="low")
+        scores = query_scores(*data.matrix(rng, scores=v, xp=xp))
+        for kernel, u in ((softmax, np.exp(v)), (linear, v)):
+            f = kernel(scores)
+            fired = sum(fires(f, signs(rng, n, m + (broken or 0), xp), tau) for _ in range(draws))
+            law = exact.query_fires_probability(float(u[0] / u.sum()), float(u[1] / u.sum()), n, m, tau)
+            yield _inside_clopper_pearson(fired, draws, law, 1e-9, n=n, m=m, law=law, frequency=fired / draws)
+
+
+def _inside_clopper_pearson(k, draws, p, alarm, **reached):
+    """Case for p in the interval of level 1 − alarm around k/draws: both tails at k exceed alarm/2."""
+    tails = exact.binomial_tail(draws, k, p), exact.binomial_tail(draws, draws - k, 1 - Fraction(p))
+    return at_most(math.log(max(min(tails), 1e-300)) / math.log(alarm / 2), 1.0, **reached)
+
+
+# The separation
+
+
+@claim(
+    "one-query-theorem",
+    mark="completed",
+    source="section 1.1, for one query",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"If $\kappa > 1$ and $0 < \tau < 2f_{\exp,j} - 1$: $P[F_{\exp} \text{ fires on } V_1] \ge 1 - 2^{-m}$, "
+    r"and with $N$ as above $P[F_{\exp} \text{ fires on } V_0] \le m\,e^{-\tau^2 n/(2e^{h-\ell})}$, "
+    r"$P[F_{\mathrm{lin}} \text{ fires on } V_0] \le m\,e^{-\tau^2 n\ell/(2h)}$, "
+    r"$P[F_{\mathrm{lin}} \text{ fires on } V_1] \le m\,e^{-\tau^2/(2N)}$.",
+    uses=["spike-column-half", "softmax-column-flat", "linear-column-flat", "linear-column-spike"],
+    assumes="κ > 1 and 0 < τ < 2f_j − 1",
+    control="τ = 2f_j − 1 + this, for the least f_j",
+    violations=(-0.01, 0.01, 0.1),
+)
+def one_query_theorem(xp, broken=None):
+    for n, m, (low, high, spike) in product((2, 3, 10, 61, 200), (1, 4, 50), QUERY_RANGES):
+        reach = 2 * bounds.softmax_spike(n, high, spike)[0] - 1
+        for tau in (0.1 * reach, 0.5 * reach, 0.99 * reach) if broken is None else (reach + broken,):
+            if reach > 0.02:
+                for shape in exact.SHAPES:
+                    errors = exact.query_errors_exact(n, m, tau, low, high, spike, shape)
+                    limits = (2.0**-m, *bounds.query_errors_bound(n, m, tau, low, high, spike)[1:])
+                    for error, limit in zip(errors, limits, strict=True):
+                        yield at_most(error, limit, n=n, m=m, tau=tau, low=low, high=high, spike=spike)
+
+
+QUERY_RANGES = (
+    (LOW, HIGH, SPIKE),
+    (LOW, HIGH, 2.0),
+    (1e-3, 1e-3, 1.1),
+    (1.0, 1.0, 3.0),
+    (0.1, 3.0, 6.0),
+)
+
+
+@claim(
+    "one-query-separates",
+    mark="completed",
+    source="section 1.1, for one query",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"For $\kappa > 1$, $0 < \tau < 1$ and every $\delta > 0$ some $n$ "
+    r"and $m = \lceil \log_2 \frac1\delta \rceil$ make all four errors at most $\delta$: "
+    r"$F_{\exp}$ distinguishes $V_0$ and $V_1$, $F_{\mathrm{lin}}$ does not.",
+    uses=["one-query-theorem", "softmax-spike-threshold"],
+    assumes="κ > 1; checked at κ = 4 on the flat and the extreme vectors",
+    control="κ is lower by this, at the same n and m",
+    violations=(1, 2, 3.5),
+)
+def one_query_separates(xp, broken=None):
+    for delta, tau in product((0.1, 0.125, 0.01, 0.001), (0.5, 0.75)):
+        n, m = bounds.query_sizes_bound(delta, tau, LOW, HIGH, SPIKE)
+        for shape in exact.SHAPES:
+            errors = exact.query_errors_exact(n, m, tau, LOW, HIGH, SPIKE - (broken or 0), shape)
+            yield at_most(max(errors), delta, n=n, m=m, tau=tau, delta=delta)
+
+
+SIZES = {"0.1": (678, 150, 4), "0.01": (1032, 193, 7), "0.001": (1313, 225, 10)}
+
+
+@claim(
+    "one-query-sizes",
+    mark="completed",
+    source="section 1.1, for one query",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"With $\ell = \log 1.2$, $h = \log 1.4$, $\kappa = 4$, $\tau = \frac12$ and $\delta = 0.1, 0.01, 0.001$ "
+    r"the smallest sufficient $n$ is 678, 1032, 1313 by the bound, and exactly 150, 193, 225 for the flat "
+    r"and for the extreme vectors; the smallest $m$ there is 4, 7, 10.",
+    uses=["one-query-theorem"],
+    assumes="κ = 4",
+    control="κ is lower by this",
+    violations=(1e-6, 1),
+)
+def one_query_sizes(xp, broken=None):
+    data = ("0.5", LOW, HIGH, SPIKE - (broken or 0))
+    for delta, (n_bound, n_exact, m) in SIZES.items():
+        found = (
+            (bounds.query_sizes_bound(delta, *data), n_bound),
+            (exact.query_sizes_exact(delta, *data, "flat"), n_exact),
+            (exact.query_sizes_exact(delta, *data, "extreme"), n_exact),
+        )
+        for sizes, n in found:
+            yield Case(0.0 if sizes == (n, m) else -1.0, reached={"n": n, "m": m, "delta": float(delta)})
+
+
+@claim(
+    "one-query-not-monotone",
+    mark="extension",
+    source="none: about sizes",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"With the same data and $\delta = 0.1$, $m = 4$, all four errors are at most $\delta$ at $n = 150$; "
+    r"at $n = 151$ no $m$ makes them so.",
+    uses=["one-query-sizes"],
+    assumes="flat scores",
+    control="the second n is larger by this",
+    violations=(1,),
+)
+def one_query_not_monotone(xp, broken=None):
+    n, m, delta = 150, 4, 0.1
+    yield at_most(max(exact.query_errors_exact(n, m, "0.5", LOW, HIGH, SPIKE)), delta, n=n)
+    n += 1 + (broken or 0)
+    # m = 3 leaves softmax silent with probability 1/8; from m = 4 on the other errors only grow.
+    yield at_least(exact.query_errors_exact(n, 3, "0.5", LOW, HIGH, SPIKE).softmax_silent_on_v1, delta, n=n)
+    yield at_least(max(exact.query_errors_exact(n, m, "0.5", LOW, HIGH, SPIKE)[1:]), delta, n=n)

@@ -1,0 +1,189 @@
+"""Section 1.2 of the book: sums of random signs, Hoeffding's inequality and how much of it is needed."""
+
+import math
+from itertools import product
+
+import numpy as np
+
+from attnsep.bounds import hoeffding
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition
+from attnsep.exact import sum_law
+
+CHAPTER = "random-signs"
+SOURCE = "Foundational Learning: Hoeffding inequality"
+
+definition(
+    "def-random-signs",
+    mark="completed",
+    source="section 1.1: the randomness is over the weights of the network",
+    chapter=CHAPTER,
+    statement=r"$\sigma$ is uniform on $\{\pm 1\}^n$: "
+    r"its entries are independent, each $\pm 1$ with probability $\frac12$.",
+)
+
+
+def weight_vectors():
+    """Yield integer weights: equal ones, one large among equal ones, and random ones."""
+    rng = np.random.default_rng(1200)
+    for n in (1, 2, 3, 4, 7, 10, 41, 200):
+        yield [1] * n
+    for n in (2, 3, 10, 100):
+        for marked in (0, 2, n - 1, n, 10 * n):
+            yield [marked] + [1] * (n - 1)
+    for n in (2, 3, 6, 12, 16):
+        yield [int(weight) or 1 for weight in rng.integers(-30, 31, n)]
+
+
+def positive_tails(weights, two_sided=False):
+    """Yield (s, P[⟨w, σ⟩ ≥ s]) for every attained s > 0, or the two-sided tail.
+
+    No other s needs a look: up to the next attained value the tail stays and the bound falls.
+    """
+    inside, law = 0, sum_law(weights)
+    for s in sorted((value for value in law if value > 0), reverse=True):
+        inside += law[s] + (law[-s] if two_sided else 0)
+        yield s, inside / 2 ** len(weights)
+
+
+def share_a_sign(weights, number):
+    """Return weights whose sum has the law of ⟨w, σ⟩ when the first `number` signs are one and the same."""
+    return [sum(weights[:number]), *weights[number:]]
+
+
+def norm_squared(weights):
+    return sum(weight**2 for weight in weights)
+
+
+@claim(
+    "sign-sum-law",
+    mark="completed",
+    source=SOURCE,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"For weights $p, q > 0$ and $B \sim \mathrm{Bin}(n-1, \frac12)$: "
+    r"$P[p\,\sigma_1 + q \sum_{i>1} \sigma_i \ge s] = "
+    r"\frac12 P[B \ge \frac12(n-1+\frac{s-p}{q})] + \frac12 P[B \ge \frac12(n-1+\frac{s+p}{q})]$.",
+    uses=["def-random-signs"],
+    assumes="independent signs",
+    control="the first this many signs are one and the same",
+    violations=(1, 2),
+)
+def sign_sum_law(xp, broken=None):
+    for n in range(2, 9):
+        for p, q in ((1, 1), (2, 1), (3, 2), (n, 1), (1, 5)):
+            shared = share_a_sign([p] + [q] * (n - 1), broken or 1)
+            sums = [sum(w * sign for w, sign in zip(shared, signs, strict=True)) for signs in _all_signs(len(shared))]
+            for s in range(-p - q * n, p + q * n + 1):
+                ways = sum(math.comb(n - 1, b) for b in range(n) for x in (s - p, s + p) if q * (2 * b - (n - 1)) >= x)
+                gap = abs(sum(value >= s for value in sums) * 2**n - ways * len(sums))
+                yield Case(float(-gap), reached={"n": n, "p": p, "q": q})
+
+
+def _all_signs(n):
+    return product((-1, 1), repeat=n)
+
+
+@claim(
+    "hoeffding-one-sided",
+    mark="completed",
+    source=SOURCE,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"For $w \in \mathbb{R}^n$, $w \ne 0$, and $s > 0$: "
+    r"$P[\langle w, \sigma \rangle \ge s] \le e^{-s^2/(2\|w\|^2)}$.",
+    uses=["def-random-signs"],
+    assumes="independent signs",
+    control="the first this many signs are one and the same",
+    violations=(1, 2, 10),
+)
+def hoeffding_one_sided(xp, broken=None):
+    for w in weight_vectors():
+        for s, probability in positive_tails(share_a_sign(w, broken or 1)):
+            yield at_most(probability, hoeffding(s, norm_squared(w)), n=len(w), s=float(s))
+
+
+@claim(
+    "hoeffding-two-sided",
+    mark="completed",
+    source=SOURCE,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"For $w \ne 0$ and $s > 0$: $P[|\langle w, \sigma \rangle| \ge s] \le 2\,e^{-s^2/(2\|w\|^2)}$.",
+    uses=["hoeffding-one-sided"],
+    assumes="independent signs",
+    control="the factor 2 is lowered by this",
+    violations=(0.25, 0.5, 1),
+)
+def hoeffding_two_sided(xp, broken=None):
+    for w in weight_vectors():
+        for s, probability in positive_tails(w, two_sided=True):
+            bound = (2 - (broken or 0)) * hoeffding(s, norm_squared(w))
+            yield at_most(probability, bound, n=len(w), s=float(s))
+
+
+@claim(
+    "hoeffding-needs-its-factor",
+    mark="extension",
+    source="none: about the control of the two-sided bound",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"For $w = \mathbf{1}_n$ the bound $P[|\langle w, \sigma \rangle| \ge s] \le e^{-s^2/(2n)}$, "
+    r"without the factor 2, fails at $s = 1$ for every odd $n$ and at $s = 2$ for $n = 2, 4$; "
+    r"for even $n$ from 6 to 200 it holds at every $s > 0$.",
+    uses=["hoeffding-two-sided"],
+    assumes="for even n: n ≥ 6",
+    control="the even n start lower by this",
+    violations=(0, 2, 4),
+)
+def hoeffding_needs_its_factor(xp, broken=None):
+    for n in range(1, 201):
+        tails = dict(positive_tails([1] * n, two_sided=True))
+        if n % 2 == 0 and n >= 6 - (broken or 0):
+            for s, probability in tails.items():
+                yield at_most(probability, hoeffding(s, n), n=n, s=float(s))
+        else:
+            s = 1 + (n + 1) % 2  # the least attained s > 0
+            yield at_least(tails[s], hoeffding(s, n), n=n, s=float(s))
+
+
+@claim(
+    "equal-signs-break-hoeffding",
+    mark="extension",
+    source="none: about the control of the one-sided bound",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"If all signs are equal, the one-sided bound fails for some $s > 0$ exactly when "
+    r"$(\sum_i w_i)^2 > 2 \log 2 \cdot \|w\|^2$.",
+    uses=["hoeffding-one-sided"],
+    assumes="all signs equal",
+    control="this many signs are independent of the others",
+    violations=(0, 1),
+)
+def equal_signs_break_hoeffding(xp, broken=None):
+    cancelling = ([1, -1], [2, -1], [3, 1, -2], [5, -1], [1] * 9 + [-1] * 5)
+    for w in (*weight_vectors(), *cancelling):
+        shared = share_a_sign(w, max(len(w) - (broken or 0), 1))
+        fails = any(probability > hoeffding(s, norm_squared(w)) for s, probability in positive_tails(shared))
+        condition = sum(w) ** 2 > 2 * math.log(2) * norm_squared(w)
+        yield Case(0.0 if fails == condition else -1.0, reached={"n": len(w)})
+
+
+@claim(
+    "hoeffding-exponent",
+    mark="extension",
+    source="none: how tight the bound is",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"For $w = \mathbf{1}_n$ and every attained $s$ from 0 to $n$: "
+    r"$\frac{1}{n+1}\, 2^{-s^2/n} \le P[\langle w, \sigma \rangle \ge s]$. "
+    r"So Hoeffding's exponent $\frac{s^2}{2n}$ is short by a factor $2 \log 2 < 1.39$ at most, up to $\log(n+1)$.",
+    uses=["hoeffding-one-sided"],
+    assumes="s attained, so at most n",
+    control="s = n + this",
+    violations=(0, 2),
+)
+def hoeffding_exponent(xp, broken=None):
+    for n in (1, 2, 3, 4, 7, 10, 41, 200):
+        tails = dict(positive_tails([1] * n))
+        for s in tails if broken is None else (n + broken,):
+            yield at_least(tails.get(s, 0.0), 2 ** (-float(s * s) / n) / (n + 1), n=n, s=float(s))

@@ -1,0 +1,127 @@
+"""The bounds against formulas written a second time, in 50 digits."""
+
+from fractions import Fraction
+
+import pytest
+
+from attnsep import bounds
+
+mpmath = pytest.importorskip("mpmath")  # a machine that lends its GPU may lack it; nothing here needs a GPU
+mp = mpmath.mp.clone()
+mp.dps = 50
+RANGES = [(0.2, 0.3), (1.0, 1.0), (0.01, 30.0), (1e-6, 1e-6)]
+close = pytest.approx
+
+
+def precise(*values):
+    return [mp.mpf(value) for value in values]
+
+
+@pytest.mark.parametrize("n", [2, 3, 1000, 10**6])
+@pytest.mark.parametrize(("low", "high"), RANGES)
+@pytest.mark.parametrize("spike", [0.5, 1.0, 4.0])
+def test_lemma_4_1(n, low, high, spike):
+    l, h, k = precise(low, high, spike)
+    L = mp.log(n)
+    assert bounds.softmax_flat(n, low, high) == close((float(mp.exp(l - h) / n), float(mp.exp(h - l) / n)), rel=1e-13)
+    assert bounds.linear_flat(n, low, high) == close((float(l / (h * n)), float(h / (l * n))), rel=1e-13)
+    power = mp.exp(h) * mp.mpf(n) ** (-k)
+    assert bounds.softmax_spike(n, high, spike) == close((float(1 / (1 + (n - 1) * power)), float(power)), rel=1e-12)
+    total = k * L + (n - 1) * l
+    assert bounds.linear_spike(n, low, high, spike) == close((float(k * L / total), float(h / total)), rel=1e-13)
+    for end in (low, high):
+        weight = 1 / (1 + (n - 1) * mp.exp(end) * mp.mpf(n) ** (-k))
+        assert bounds.spike_weight(float(L), end, spike) == close(float(weight), rel=1e-12)
+
+
+def test_spike_weight_far_beyond_matrices():
+    n = mp.mpf(10) ** 300
+    for spike in (0.9, 1.0, 1.1):
+        weight = 1 / (1 + (n - 1) * mp.exp(mp.mpf(0.3)) * n ** (-mp.mpf(spike)))
+        assert bounds.spike_weight(float(mp.log(n)), 0.3, spike) == close(float(weight), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 60, 1000])
+@pytest.mark.parametrize(("low", "high"), RANGES[:3])
+@pytest.mark.parametrize("s", [1e-3, 0.5, 1.0])
+def test_column_bounds(n, low, high, s):
+    l, h, x = precise(low, high, s)
+    assert bounds.hoeffding(s, 0.25) == close(float(mp.exp(-2 * x * x)), rel=1e-14)
+    assert bounds.softmax_flat_column(n, low, high, s) == close(
+        float(mp.exp(-x * x * n / (2 * mp.exp(h - l)))), rel=1e-12
+    )
+    assert bounds.linear_flat_column(n, low, high, s) == close(float(mp.exp(-x * x * n * l / (2 * h))), rel=1e-12)
+    M = 4 * mp.log(n)
+    norm = (M**2 + (n - 1) * h**2) / (M + (n - 1) * l) ** 2
+    assert bounds.linear_spike_norm(n, low, high, 4.0) == close(float(norm), rel=1e-13)
+    assert bounds.linear_spike_column(n, low, high, 4.0, s) == close(float(mp.exp(-x * x / (2 * norm))), rel=1e-12)
+
+
+def test_errors_collect_the_column_bounds():
+    data = (50, 3, 0.5, 0.2, 0.3, 4.0)
+    errors = bounds.query_errors_bound(*data)
+    assert errors == (
+        0.125,
+        3 * bounds.softmax_flat_column(50, 0.2, 0.3, 0.5),
+        3 * bounds.linear_flat_column(50, 0.2, 0.3, 0.5),
+        3 * bounds.linear_spike_column(50, 0.2, 0.3, 4.0, 0.5),
+    )
+
+
+def test_the_theorem_says_nothing_from_its_threshold_on():
+    reach = 2 * bounds.softmax_spike(5, 0.3, 2.0)[0] - 1
+    assert bounds.query_errors_bound(5, 3, reach * (1 - 1e-9), 0.2, 0.3, 2.0).softmax_silent_on_v1 == 0.125
+    assert bounds.query_errors_bound(5, 3, reach, 0.2, 0.3, 2.0).softmax_silent_on_v1 == 1.0
+
+
+def test_columns_needed_is_exact():
+    for k in range(1, 1100):
+        power = Fraction(1, 2**k)
+        assert bounds.columns_needed(power) == k
+        assert bounds.columns_needed(power * Fraction(999999999, 10**9)) == k + 1
+    for k in range(1, 1074):
+        assert bounds.columns_needed(2.0**-k) == k
+    assert [bounds.columns_needed(d) for d in ("0.1", "0.01", "0.001", 0.999)] == [4, 7, 10, 1]
+
+
+@pytest.mark.parametrize("delta", ["0.3", 0.125, "0.01"])
+@pytest.mark.parametrize("tau", ["0.5", 0.9])
+@pytest.mark.parametrize(("low", "high", "spike"), [(0.2, 0.3, 4.0), (1.0, 1.0, 1.5)])
+def test_sizes_by_bound_are_smallest(delta, tau, low, high, spike):
+    n, m = bounds.query_sizes_bound(delta, tau, low, high, spike)
+
+    def enough(n, m):
+        return max(bounds.query_errors_bound(n, m, float(tau), low, high, spike)) <= Fraction(delta)
+
+    assert enough(n, m)
+    assert not any(enough(n, fewer) for fewer in range(1, m))
+    assert not any(enough(smaller, any_m) for smaller in range(2, n) for any_m in range(1, 12))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: bounds.hoeffding(0.0, 1.0), "s = 0.0"),
+        (lambda: bounds.hoeffding(1.0, -1.0), "norm_squared = -1.0"),
+        (lambda: bounds.query_errors_bound(1, 3, 0.5, 0.2, 0.3, 4.0), "n = 1"),
+        (lambda: bounds.query_errors_bound(9, 0, 0.5, 0.2, 0.3, 4.0), "m = 0"),
+        (lambda: bounds.query_errors_bound(9, 3, 0.0, 0.2, 0.3, 4.0), "tau = 0.0"),
+        (lambda: bounds.query_errors_bound(9, 3, 0.5, 0.4, 0.3, 4.0), "low = 0.4"),
+        (lambda: bounds.query_errors_bound(9, 3, 0.5, 0.2, 0.3, 1.0), "spike = 1.0"),
+        (lambda: bounds.columns_needed(1), "delta = 1"),
+        (lambda: bounds.columns_needed("a tenth"), "delta = 'a tenth'"),
+        (lambda: bounds.columns_needed(float("nan")), "delta = nan"),
+        (lambda: bounds.query_sizes_bound(0, 0.5, 0.2, 0.3, 4.0), "delta = 0"),
+        (lambda: bounds.query_sizes_bound("0.1", "1", 0.2, 0.3, 4.0), "tau = '1'"),
+        (lambda: bounds.query_sizes_bound("0.1", "0.5", 0.2, 0.3, 4.0, n_max=50), "n_max = 50"),
+        (lambda: bounds.query_sizes_bound("0.1", "0.5", 0.2, 0.3, 4.0, n_max=1), "n_max = 1"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_no_spike_is_refused():
+    with pytest.raises(TypeError, match="spike = None"):
+        bounds.query_errors_bound(9, 3, 0.5, 0.2, 0.3, None)
