@@ -3,9 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 CHAPTER ?=
+BACKEND ?= cupy
+COMPAT ?=
+RESULT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check verify notebooks format lock clean
+.PHONY: help book test check verify notebooks format lock test-oldest test-newest test-cupy gpu clean
 
 help:  ## list the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -14,7 +17,7 @@ book: $(VENV)/.ready  ## build the book and print the page to open
 	@$(RUN) tools.steps book
 
 test: $(VENV)/.ready  ## everything CI runs: check, notebooks against their stored outputs, book, pages
-	@$(RUN) tools.steps format lint unit claims notebooks book pages
+	@$(RUN) tools.steps format lint unit claims notebooks "strict claims" "strict notebooks" book pages
 
 check: $(VENV)/.ready  ## format, lint, unit tests, claims; the verb for daily life
 	@$(RUN) tools.steps format lint unit claims
@@ -31,10 +34,28 @@ format: $(VENV)/.ready  ## put code and notebooks into the project's format
 lock: $(VENV)/.ready  ## pin the newest allowed versions in requirements.lock
 	@$(RUN) tools.lock
 
-clean:  ## remove the environment and all that was built
-	rm -rf $(VENV) _build .pytest_cache .ruff_cache lib/*.egg-info
+test-oldest: $(VENV)-oldest/.ready  ## unit tests, claims, notebooks with the oldest allowed versions (Python 3.11)
+	@$(VENV)-oldest/bin/python -m tools.steps unit claims notebooks
+
+test-newest: $(VENV)-newest/.ready  ## the same with the newest allowed versions, whatever the lock says
+	@$(VENV)-newest/bin/python -m tools.steps unit claims notebooks
+
+test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumPy must take over and say so
+	@$(VENV)-cupy/bin/python -m tools.steps fallback unit claims notebooks
+
+gpu:  ## run all on a GPU with PYTHON's own packages and store the result (README: On a GPU)
+	@$(FIND_PYTHON)
+	@$(PYTHON) -m tools.gpu --backend "$(BACKEND)" --compat "$(COMPAT)" --result "$(RESULT)"
+
+clean:  ## remove the environments and all that was built
+	rm -rf $(VENV) $(VENV)-* _build .pytest_cache .ruff_cache lib/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/.ready: pyproject.toml requirements.lock tools/environment.py
-	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "This project needs Python 3.11 or newer, but there is no '$(PYTHON)' here. Name another one: make PYTHON=python3.12 <verb>" >&2; exit 1; }
-	@$(PYTHON) tools/environment.py $(VENV)
+FIND_PYTHON = command -v $(PYTHON) >/dev/null 2>&1 || { echo "This project needs Python 3.11 or newer, but there is no '$(PYTHON)' here. Name another one: make PYTHON=python3.12 <verb>" >&2; exit 1; }
+
+# What is newest changes from day to day, so that environment is made each time.
+.PHONY: $(VENV)-newest/.ready
+
+$(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready $(VENV)-cupy/.ready: pyproject.toml requirements.lock tools/environment.py
+	@$(FIND_PYTHON)
+	@$(PYTHON) tools/environment.py $(@D)

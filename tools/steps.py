@@ -1,5 +1,6 @@
 """Run named steps, each to its end, and sum up: python -m tools.steps format lint unit"""
 
+import os
 import subprocess
 import sys
 import time
@@ -12,8 +13,10 @@ STEPS = {
     "lint": ("-m", "ruff", "check", "."),
     "unit": PYTEST,
     "claims": ("-m", "attnsep.cli", "verify", "--compare"),
+    "fallback": ("-m", "tools.cupy_fallback"),
     # nbval drives Jupyter, whose own warnings are not ours to turn into errors.
     "notebooks": (*PYTEST, "--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters"),
+    "strict claims": ("-m", "attnsep.cli", "verify", "--compare"),
     "book": (
         "-c",
         "from jupyter_book.cli.main import main; main()",
@@ -27,6 +30,9 @@ STEPS = {
     ),
     "pages": ("-m", "tools.pages", "_build/html"),
 }
+# A second array library, which promises nothing beyond the array API, stands in for a GPU.
+STEPS["strict notebooks"] = STEPS["notebooks"]
+STRICT = {"ATTNSEP_BACKEND": "array_api_strict"}
 
 
 def main(names):
@@ -35,11 +41,12 @@ def main(names):
     for name in names:
         print(f"--- {name}", flush=True)
         start = time.monotonic()
-        code = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT).returncode
+        environment = os.environ | (STRICT if name.startswith("strict ") else {})
+        code = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT, env=environment).returncode
         results.append((name, code == 0, time.monotonic() - start))
     print("--- summary")
     for name, passed, seconds in results:
-        print(f"{name:<12}{'passed' if passed else 'FAILED'}{seconds:8.0f} s")
+        print(f"{name:<18}{'passed' if passed else 'FAILED'}{seconds:8.0f} s")
     if ("book", True) in [result[:2] for result in results]:
         print(f"open {(ROOT / '_build/html/index.html').as_uri()}")
     failed = sum(not passed for _, passed, _ in results)

@@ -3,9 +3,19 @@
 from importlib import import_module
 
 from attnsep.claims.framework import LEDGER, ClaimFailed, check, verify
-from attnsep.claims.tables import card, claims_table, definitions_table, status_line
+from attnsep.claims.tables import card, claims_table, definitions_table, gpu_table, status_line
 
-__all__ = ["LEDGER", "ClaimFailed", "card", "check", "claims_table", "definitions_table", "status_line", "verify"]
+__all__ = [
+    "LEDGER",
+    "ClaimFailed",
+    "card",
+    "check",
+    "claims_table",
+    "definitions_table",
+    "gpu_table",
+    "status_line",
+    "verify",
+]
 
 for part in (
     "tensor_trick",
