@@ -1,6 +1,7 @@
 """Check the built pages: python -m tools.pages _build/html
 
-No request leaves the site, every figure has an alt text, every internal link leads somewhere, no TeX is left raw.
+No request leaves the site, every file that a page loads is there, every figure has an alt text, every internal link
+leads somewhere, no TeX is left raw.
 """
 
 import re
@@ -32,7 +33,7 @@ def page_problems(path, root):
     """Return what is wrong with one page, as sentences."""
     page = _parsed(path)
     name = path.relative_to(root).as_posix()
-    problems = [*_foreign(page), *_without_alt(page), *_raw_tex(page), *_broken_links(page, path, root)]
+    problems = [*_loads(page, path), *_without_alt(page), *_raw_tex(page), *_broken_links(page, path)]
     return [f"{name}: {problem}" for problem in problems]
 
 
@@ -41,14 +42,14 @@ def _parsed(path):
     return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
-def _foreign(page):
-    for tag, attribute in LOADED.items():
-        for element in page.find_all(tag):
-            if FOREIGN.match(element.get(attribute) or ""):
-                yield f"loads {element[attribute]}"
-    for element in page.find_all("link"):
-        if LOADING_RELATIONS & set(element.get("rel") or []) and FOREIGN.match(element.get("href") or ""):
-            yield f"loads {element['href']}"
+def _loads(page, path):
+    addresses = [element.get(attribute) for tag, attribute in LOADED.items() for element in page.find_all(tag)]
+    links = [element for element in page.find_all("link") if LOADING_RELATIONS & set(element.get("rel") or [])]
+    for address in filter(None, [*addresses, *(element.get("href") for element in links)]):
+        if FOREIGN.match(address):
+            yield f"loads {address}"
+        elif not urlsplit(address).scheme and not (path.parent / unquote(urlsplit(address).path)).is_file():
+            yield f"loads {address}, which is no file"
     for element in page.find_all("style"):
         yield from (f"loads {address}" for address in CSS_ADDRESS.findall(element.get_text()))
 
@@ -70,7 +71,7 @@ def _raw_tex(page):
             yield f"shows raw TeX: {' '.join(text.split())[:80]}"
 
 
-def _broken_links(page, path, root):
+def _broken_links(page, path):
     for element in page.find_all("a", href=True):
         link = urlsplit(element["href"])
         if link.scheme or link.netloc or element["href"] == "#":

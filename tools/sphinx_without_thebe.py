@@ -1,4 +1,4 @@
-"""A Sphinx extension that takes sphinx-thebe out of the build.
+"""A Sphinx extension that keeps sphinx-thebe's scripts out of the pages.
 
 Jupyter Book always loads sphinx-thebe.  We have no button for it, and it writes one inline script twice into each
 page, which stops there with "Identifier 'THEBE_JS_URL' has already been declared".
@@ -6,13 +6,13 @@ page, which stops there with "Identifier 'THEBE_JS_URL' has already been declare
 
 
 def setup(app):
-    """Disconnect all that sphinx-thebe listens to, once every extension is loaded."""
+    """Disconnect all of it but the style sheet, which every page still links, once every extension is loaded."""
     app.connect("config-inited", _disconnect)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _disconnect(app, config):
-    for event, listeners in app.events.listeners.items():
+    for event in ("env-before-read-docs", "doctree-resolved"):
         app.events.listeners[event] = [
-            listener for listener in listeners if not listener.handler.__module__.startswith("sphinx_thebe")
+            listener for listener in app.events.listeners[event] if listener.handler.__module__ != "sphinx_thebe"
         ]

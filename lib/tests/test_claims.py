@@ -211,6 +211,12 @@ def test_tables_show_what_failed(ledger):
     assert "not run" in repr(tables.claims_table({}))
     assert tables.status_line({"a-claim": evidence}).startswith("1 of 1 claims came out as expected (1 verified)")
     assert tables.status_line({"a-claim": failed}).startswith("0 of 1")
+    table = tables.claims_table({"a-claim": evidence})
+    row = dict(zip(table.header, map(str, table.rows[0]), strict=True))
+    assert row["who says it"] == "extension"
+    assert row["where in the source card"] == "none"
+    assert (row["verdict"], row["worst margin"], row["cases"]) == ("holds", "0.5", "2")
+    assert (row["control"], row["chapter"]) == ("fails at 1", "somewhere")
     html = tables.card("somewhere")._repr_html_()
     assert '<a href="somewhere.html#a-claim">a-claim</a>' in html
     assert "section &lt;1&gt;" in html

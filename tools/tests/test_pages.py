@@ -13,6 +13,8 @@ GOOD = """<html><body><article>
 @pytest.fixture
 def site(tmp_path):
     (tmp_path / "other.html").write_text('<p id="here">x</p>')
+    (tmp_path / "a.png").touch()
+    (tmp_path / "local.js").touch()
     return tmp_path
 
 
@@ -37,6 +39,7 @@ def test_a_good_page(site):
         ('<link rel="preconnect" href="https://fonts.example.org">', "loads https://fonts"),
         ("<style>@import 'https://fonts.example.org/a.css';</style>", "loads https://fonts"),
         ("<style>a { background: url(https://example.org/a.png) }</style>", "loads https://example.org"),
+        ('<link rel="stylesheet" href="gone.css?digest=1">', "loads gone.css?digest=1, which is no file"),
         ('<img src="a.png">', "has no alt text"),
         ('<img src="a.png" alt="">', "has no alt text"),
         ('<img src="a.png" alt="../_images/0123456789abcdef0123456789abcdef.png">', "has no alt text"),

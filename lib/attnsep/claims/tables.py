@@ -104,18 +104,9 @@ def claims_table(record=None):
     for entry in claims():
         row = record.get(entry.id)
         found = _found(row) if row else ("not run", "", "", "")
-        rows.append((Link(entry.id, entry.chapter), entry.mark, entry.source, entry.level, *found, entry.chapter))
-    header = (
-        "claim",
-        "who says it",
-        "where in the source card",
-        "level",
-        "verdict",
-        "worst margin",
-        "cases",
-        "control",
-    )
-    return Table((*header, "chapter"), tuple(rows))
+        rows.append((Link(entry.id, entry.chapter), entry.mark, entry.level, *found, entry.source, entry.chapter))
+    header = ("claim", "who says it", "level", "verdict", "worst margin", "cases", "control")
+    return Table((*header, "where in the source card", "chapter"), tuple(rows))
 
 
 def definitions_table():
