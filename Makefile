@@ -11,7 +11,7 @@ RESULT ?=
 .PHONY: help book test check verify notebooks format lock test-oldest test-newest test-cupy gpu clean
 
 help:  ## list the verbs
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 book: $(VENV)/.ready  ## build the book and print the page to open
 	@$(RUN) tools.steps book
@@ -26,7 +26,7 @@ verify: $(VENV)/.ready  ## run every claim and its control
 	@$(VENV)/bin/attnsep verify
 
 notebooks: $(VENV)/.ready  ## run the chapters (or CHAPTER=name) and store their outputs
-	@$(RUN) tools.notebooks $(CHAPTER)
+	@$(RUN) tools.notebooks $(if $(CHAPTER),"$(CHAPTER)")
 
 format: $(VENV)/.ready  ## put code and notebooks into the project's format
 	@$(RUN) ruff format . && $(RUN) ruff check --fix .
@@ -45,6 +45,7 @@ test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumP
 
 gpu:  ## run all on a GPU with PYTHON's own packages and store the result (README: On a GPU)
 	@$(FIND_PYTHON)
+	@$(PYTHON) tools/environment.py
 	@$(PYTHON) -m tools.gpu --backend "$(BACKEND)" --compat "$(COMPAT)" --result "$(RESULT)"
 
 clean:  ## remove the environments and all that was built

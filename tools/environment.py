@@ -1,4 +1,9 @@
-"""Make the project's environment: python tools/environment.py .venv
+"""Make one of the project's environments: python tools/environment.py .venv
+
+The folder's name says which versions it gets: .venv those of requirements.lock, .venv-cupy the same and CuPy,
+.venv-oldest the oldest that pyproject.toml allows, .venv-newest the newest.
+
+Without a folder it only says whether the Python is new enough.
 
 Written so that any Python from 2.7 on can read it far enough to say what is missing.
 """
@@ -9,16 +14,26 @@ import subprocess
 import sys
 
 OLDEST = (3, 11)
+LOCKED = ["--constraint", "requirements.lock", "--editable", ".[dev]"]
+VERSIONS = "from importlib.metadata import version as v; print('numpy', v('numpy'), 'matplotlib', v('matplotlib'))"
 
 
-def missing():
-    """Return one sentence about a missing prerequisite, or None."""
-    if sys.version_info < OLDEST:
-        found = ".".join(map(str, sys.version_info[:2]))
-        return (
-            "This project needs Python %d.%d or newer, but %s is %s. Name another one: make PYTHON=python3.12 <verb>"
-            % (OLDEST + (sys.executable, found))
-        )
+def too_old():
+    """Return one sentence if this Python is too old for the project, or None."""
+    if sys.version_info[:2] >= OLDEST:
+        return None
+    return "This project needs Python %d.%d or newer, but %s" % (OLDEST + (_found("python3.12 <verb>"),))
+
+
+def missing(kind="locked"):
+    """Return one sentence about what this machine lacks to make such an environment, or None."""
+    if too_old():
+        return too_old()
+    if kind == "oldest" and sys.version_info[:2] != OLDEST:
+        needed = "The oldest versions are tested with Python %d.%d alone, but %s"
+        return needed % (OLDEST + (_found("python3.11 test-oldest"),))
+    if kind == "cupy" and sys.platform == "darwin":
+        return "CuPy has no build for macOS: `make test-cupy` needs Linux."
     try:
         import ensurepip  # noqa: F401
         import venv  # noqa: F401
@@ -30,12 +45,43 @@ def missing():
     return None
 
 
-def main(folder):
+def _found(better):
+    return "%s is %d.%d. Name another one: make PYTHON=%s" % (
+        (sys.executable,) + tuple(sys.version_info[:2]) + (better,)
+    )
+
+
+def installs(kind, python):
+    """Return the commands that fill a fresh environment whose interpreter is `python`."""
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    if kind == "cupy":
+        return [pip + LOCKED + [cupy()]]
+    if kind == "newest":
+        return [pip + ["--editable", ".[dev]"]]
+    if kind == "oldest":  # pip only knows the newest
+        oldest = [python, "-m", "uv", "pip", "install", "--quiet", "--python", python]
+        return [pip + ["uv"], oldest + ["--resolution", "lowest-direct", "--editable", ".[dev]"]]
+    return [pip + LOCKED]
+
+
+def cupy():
+    """Return the requirement of the `gpu` extra without CUDA's libraries, which are useless where no GPU is."""
+    import tomllib
+
+    with open("pyproject.toml", "rb") as file:
+        (requirement,) = tomllib.load(file)["project"]["optional-dependencies"]["gpu"]
+    return requirement.replace("[ctk]", "")
+
+
+def main(folder=None):
     """Make the environment in `folder`; the file .ready in it appears only when all is installed."""
-    sentence = missing()
+    kind = os.path.basename(folder or "").partition("-")[2]
+    sentence = missing(kind) if folder else too_old()
     if sentence:
         sys.stderr.write(sentence + "\n")
         return 1
+    if not folder:
+        return 0
     python = os.path.join(folder, "bin", "python")
     print("Making %s (the first time takes a minute or two) ..." % folder)
     sys.stdout.flush()
@@ -43,10 +89,13 @@ def main(folder):
         shutil.rmtree(folder)  # half-made or made from an older lock file; it holds nothing but installed packages
     try:
         subprocess.check_call([sys.executable, "-m", "venv", folder])
-        pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-        subprocess.check_call(pip + ["--constraint", "requirements.lock", "--editable", ".[dev]"])
+        with open(os.path.join(folder, ".gitignore"), "w") as file:  # git and ruff then pass by
+            file.write("*\n")
+        for command in installs(kind, python):
+            subprocess.check_call(command)
         # matplotlib builds its font cache on first use and says so on stderr; now, not inside a notebook.
         subprocess.check_call([python, "-c", "import matplotlib.font_manager"])
+        subprocess.check_call([python, "-c", VERSIONS])
     except subprocess.CalledProcessError as error:
         sys.stderr.write(
             "The environment could not be made: '%s' failed; its message is above.\n" % " ".join(error.cmd[:4])
@@ -58,4 +107,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -9,8 +9,10 @@ CHAPTERS = ROOT / "chapters"
 
 
 def write(path, text):
-    """Write the text to a temporary file beside `path`, then rename it."""
+    """Write the text to a temporary file beside `path`, then rename it; leave a file alone that has this text."""
     path = Path(path)
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

@@ -11,6 +11,8 @@ from attnsep.claims.framework import Claim
 
 MOST_LINES = 20
 SHORTEST_ALT = 30
+READER_TAGS = {"hide-cell", "hide-input"}
+STATEMENT = re.compile(r"\{prf:(?!proof|ref)")
 BLOCK = re.compile(r"^(`{3,})\{prf:(?!proof|ref)(\w+)\}([^\n]*)\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
 FORBIDDEN_OUTPUT = {
     "an absolute path": re.compile(r"(?<![\w.:/<])/(?:home|root|usr|tmp|opt|Users|content|work)/|[A-Z]:\\\\"),
@@ -40,8 +42,11 @@ def _cell_problems(number, cell):
         yield f"{len(cell.source.splitlines())} lines, must be at most {MOST_LINES}"
     if cell.source.rstrip().endswith(";"):
         yield "ends in ';', which nbval does not honour"
-    if re.search(r"nbval[-_]|NBVAL", cell.source + " ".join(cell.metadata.get("tags", []))):
+    tags = set(cell.metadata.get("tags", []))
+    if re.search(r"nbval[-_]|NBVAL", cell.source + " ".join(tags)):
         yield "asks nbval to look away"
+    elif not tags <= (READER_TAGS if cell.get("id") != "launch" else {"remove-cell"}):
+        yield f"tags {', '.join(sorted(tags))}: a reader must see every cell, or be able to open it"
     for output in cell.outputs:
         yield from _output_problems(output, cell.metadata)
 
@@ -85,7 +90,13 @@ LAYERS = (
     "claims",
     "cli",
 )
-BESIDE = {"reference": set(), "bounds": {"data"}, "exact": {"data", "bounds"}, "figures": set()}
+BESIDE = {
+    "reference": set(),
+    "bounds": {"data"},
+    "exact": {"data", "bounds"},
+    "tokens": {"data", "exact", "bounds"},
+    "figures": set(),
+}
 CLAIMS_MAY = {*BESIDE} - {"figures"}
 WITHOUT_IMPORT = {"numpy", "array_api_compat"}
 
@@ -144,6 +155,9 @@ def closure_problems(notebooks, ledger=LEDGER):
     blocks = {}
     found = []
     for name, notebook in notebooks.items():
+        text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+        if len(BLOCK.findall(text)) != len(STATEMENT.findall(text)):
+            found.append(f"{name}: a prf directive that is no block of backticks at the start of a line")
         for label, title, body in _blocks(notebook):
             if label in blocks:
                 found.append(f"{name}: the label {label!r} stands twice")
@@ -168,8 +182,11 @@ def _entry_problems(entry, blocks, notebooks):
     if chapter != entry.chapter:
         yield f"{entry.id}: no statement block in its chapter {entry.chapter!r} has this label"
         return
-    if " ".join(entry.statement.split()) not in " ".join(body.split()):
+    options, _, shown = body.partition("\n\n")
+    if entry.statement.split() != shown.split():
         yield f"{entry.id}: the chapter's statement is not word for word the ledger's"
+    if f":class: mark-{entry.mark}" not in options.splitlines():
+        yield f"{entry.id}: its block must have the class mark-{entry.mark}"
     if entry.mark not in title:
         yield f"{entry.id}: the title of its block must name its mark, {entry.mark}"
     if _is_claim(entry) and entry.id not in _checks(notebooks[chapter]):

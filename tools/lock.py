@@ -1,4 +1,4 @@
-"""Pin the newest versions that pyproject.toml allows, for every platform, in requirements.lock."""
+"""Pin the newest versions that pyproject.toml allows for the extra `dev`, for every platform, in requirements.lock."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ HEADER = "# Made by `make lock` from pyproject.toml; the stored outputs were mad
 
 def main():
     """Write requirements.lock; it names packages and versions, and no host."""
-    options = "--all-extras --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --quiet"
+    options = "--extra dev --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --quiet"
     command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", *options.split()]
     pins = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     own = [line for line in pins.splitlines() if not line.startswith("attnsep")]

@@ -63,8 +63,30 @@ def executed(path):
         record_timing=False,
         extra_arguments=["--log-level=ERROR"],
     ).execute()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = merged(cell.outputs)
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
     return nbformat.writes(notebook) + "\n"
+
+
+def merged(outputs):
+    """Return the outputs with neighbouring pieces of one stream joined; where a kernel cuts it depends on timing.
+
+    Examples
+    --------
+    >>> pieces = [nbformat.v4.new_output("stream", text=text) for text in ("a", "b")]
+    >>> [output.text for output in merged(pieces)]
+    ['ab']
+    """
+    joined = []
+    for output in outputs:
+        last = joined[-1] if joined else None
+        if last and output.output_type == last.output_type == "stream" and output.name == last.name:
+            last.text += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def with_status(readme, sentence):

@@ -12,20 +12,14 @@ from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup
 
-# What a browser loads by itself; a link that a reader must click may lead anywhere.
-LOADED = {
-    "script": "src",
-    "img": "src",
-    "iframe": "src",
-    "source": "src",
-    "video": "src",
-    "audio": "src",
-    "embed": "src",
-}
-LOADING_RELATIONS = {"stylesheet", "preload", "icon", "preconnect", "dns-prefetch", "modulepreload", "prefetch"}
+# What a browser loads by itself.  A link that a reader must click may lead anywhere, and so may what is only said.
+LOADING = ("src", "srcset", "data", "poster", "href", "xlink:href", "srcdoc", "style", "background", "content")
+CLICKED = ("a", "area")
+SAID_RELATIONS = {"canonical", "author", "license", "next", "prev", "search", "index", "copyright", "top", "up"}
 RAW_TEX = re.compile(r"\$[^$\n]+\$|\\(?:frac|mathbb|mathrm|ell|le|ge|kappa|langle|otimes|begin)\b|\{(?:prf:)?ref\}")
 MAY_SHOW_TEX = ("script", "style", "code", "pre", "title", "annotation", "textarea")
-FOREIGN = re.compile(r"(?:https?:)?//[\w.-]+\.\w+", re.IGNORECASE)
+FOREIGN = re.compile(r"(?<![\w:])(?:(?:https?|wss?):)?//[\w.-]+\.\w+", re.IGNORECASE)
+SCRIPT_ADDRESS = re.compile(r"(?:fetch|import|open|src\s*=)\s*\(?\s*['\"]((?:https?:)?//[^'\"]+)", re.IGNORECASE)
 CSS_ADDRESS = re.compile(r"(?:url\(\s*['\"]?|@import\s+['\"])((?:https?:)?//[^'\")\s]+)", re.IGNORECASE)
 
 
@@ -43,15 +37,31 @@ def _parsed(path):
 
 
 def _loads(page, path):
-    addresses = [element.get(attribute) for tag, attribute in LOADED.items() for element in page.find_all(tag)]
-    links = [element for element in page.find_all("link") if LOADING_RELATIONS & set(element.get("rel") or [])]
-    for address in filter(None, [*addresses, *(element.get("href") for element in links)]):
-        if FOREIGN.match(address):
-            yield f"loads {address}"
-        elif not urlsplit(address).scheme and not (path.parent / unquote(urlsplit(address).path)).is_file():
+    for element in page.find_all(True):
+        for name, address in element.attrs.items():
+            if name in LOADING and not _is_said(element, name):
+                yield from _loading_problems(element.name, name, address, path)
+    for element in page.find_all(["style", "script"]):
+        text = element.get_text()
+        addresses = CSS_ADDRESS.findall(text) if element.name == "style" else SCRIPT_ADDRESS.findall(text)
+        yield from (f"loads {address}" for address in addresses)
+
+
+def _is_said(element, name):
+    """Whether the attribute names an address without loading it."""
+    if name == "content":
+        return (element.get("http-equiv") or "").lower() != "refresh"
+    relations = set(element.get("rel") or [])
+    return name == "href" and (element.name in CLICKED or bool(relations and relations <= SAID_RELATIONS))
+
+
+def _loading_problems(tag, name, address, path):
+    if FOREIGN.search(address):
+        yield f"loads {address}"
+    elif name in ("src", "href", "data", "poster") and address and tag != "base":
+        link = urlsplit(address)
+        if link.path and not link.scheme and not (path.parent / unquote(link.path)).is_file():
             yield f"loads {address}, which is no file"
-    for element in page.find_all("style"):
-        yield from (f"loads {address}" for address in CSS_ADDRESS.findall(element.get_text()))
 
 
 def _without_alt(page):

@@ -1,12 +1,15 @@
 """Which array library the book computes with, and the checks that every array passes on its way in."""
 
 import os
+import sys
+import warnings
 from functools import cache
 
 import array_api_compat
 import array_api_compat.numpy
 
 BACKENDS = ("auto", "numpy", "cupy", "array_api_strict")
+NOT_INSTALLED = "it is not installed"
 
 
 def namespace(backend=None):
@@ -17,6 +20,7 @@ def namespace(backend=None):
     backend : str, optional
         One of ``auto``, ``numpy``, ``cupy``, ``array_api_strict``.  Left out, the environment variable
         ``ATTNSEP_BACKEND`` decides, and without it ``auto``: CuPy where a kernel really runs, else NumPy.
+        Where CuPy is installed but cannot run, ``auto`` says so once on standard error.
 
     Returns
     -------
@@ -48,30 +52,47 @@ def _load(backend):
     if backend == "numpy":
         return array_api_compat.numpy
     if backend == "array_api_strict":
-        import array_api_strict
-
+        try:
+            import array_api_strict
+        except ImportError:
+            raise RuntimeError("backend array_api_strict: the package array-api-strict is not installed") from None
         return array_api_strict
     xp, reason = _probe_cupy()
     if xp is not None:
         return xp
     if backend == "cupy":
-        raise RuntimeError(f"ATTNSEP_BACKEND=cupy, but CuPy cannot run here ({reason}); use auto or numpy instead")
+        raise RuntimeError(f"backend cupy: CuPy cannot run here ({reason}); use auto or numpy instead")
+    if reason != NOT_INSTALLED:  # who has no CuPy expects none, and every notebook would carry the sentence
+        print(f"attnsep: CuPy is installed but cannot run here ({reason}), so NumPy computes.", file=sys.stderr)
     return array_api_compat.numpy
 
 
 def _probe_cupy():
-    """Return (namespace, "") if CuPy runs a kernel here, else (None, the reason).
+    """Return (namespace, "") if CuPy computes here, else (None, the reason).
 
-    CuPy imports without a GPU, and reports a GPU without the CUDA libraries, so only a kernel that ran is proof.
+    CuPy imports without a GPU, and reports a GPU without the CUDA libraries, so only a result is proof: the product
+    needs cuBLAS, the rest a compiler for kernels.
     """
     try:
-        import array_api_compat.cupy as xp
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # CuPy warns of optional libraries that the book never uses
+            import array_api_compat.cupy as xp
 
-        if int(xp.sum(xp.asarray([1, 2]) * 2)) != 6:
-            return None, "a test kernel returned a wrong sum"
+            x = xp.asarray([1.0, 2.0])
+            if float(xp.sum(xp.matmul(x, x) * 2)) != 10:
+                return None, "a test kernel returned a wrong sum"
     except Exception as error:  # CuPy raises its own, CUDA's and the linker's errors here
-        return None, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
+        return None, _reason(error)
     return xp, ""
+
+
+def _reason(error):
+    """Return the first line that says something; CuPy frames its messages and hides the cause below them."""
+    if isinstance(error, ModuleNotFoundError) and error.name in ("cupy", "array_api_compat.cupy"):
+        return NOT_INSTALLED
+    cause = error.__cause__ or error
+    lines = [line.strip() for line in str(cause).splitlines() if any(map(str.isalpha, line))]
+    return f"{type(cause).__name__}: {lines[0].rstrip('.') if lines else 'no message'}"
 
 
 def backend_name(xp):
@@ -130,7 +151,9 @@ def common_namespace(**arrays):
 
 
 def require_floating(xp, **arrays):
-    """Raise a TypeError that names the first array whose dtype is not real floating.
+    """Raise a TypeError that names the first array whose dtype is neither float64 nor float32.
+
+    Half precision is refused: a sum over 70000 tokens overflows it and would leave all weights 0.
 
     Examples
     --------
@@ -138,11 +161,27 @@ def require_floating(xp, **arrays):
     >>> require_floating(namespace("numpy"), scores=np.arange(3))
     Traceback (most recent call last):
     ...
-    TypeError: scores: dtype int64, must be real floating (float64, float32)
+    TypeError: scores: dtype int64, must be float64 or float32
     """
     for name, array in arrays.items():
-        if not xp.isdtype(array.dtype, "real floating"):
-            raise TypeError(f"{name}: dtype {array.dtype}, must be real floating (float64, float32)")
+        if array.dtype not in (xp.float64, xp.float32):
+            raise TypeError(f"{name}: dtype {array.dtype}, must be float64 or float32")
+
+
+def require_finite(xp, result, names):
+    """Return the result, or raise a ValueError that names what it came from if it has NaN or inf.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> require_finite(namespace("numpy"), np.array([np.nan]), "A, x")
+    Traceback (most recent call last):
+    ...
+    ValueError: A, x: the result is not finite; they have NaN or inf, or are too large
+    """
+    if not bool(xp.all(xp.isfinite(result))):
+        raise ValueError(f"{names}: the result is not finite; they have NaN or inf, or are too large")
+    return result
 
 
 def require_shape(name, array, shape):

@@ -1,6 +1,10 @@
-"""Scores, without the Kronecker matrix that the paper's notation writes."""
+"""Scores and attention, without the Kronecker matrix that the paper's notation writes and without all n² weights."""
 
-from attnsep.arrays import common_namespace, require_shape
+from array_api_compat import device
+
+from attnsep.arrays import common_namespace, require_finite, require_floating, require_shape
+
+BLOCK_ROWS, BLOCK_SCORES = 512, 2**17  # 1 MiB of float64 scores at a time stay in the cache
 
 
 def query_scores(A, x):
@@ -21,7 +25,7 @@ def query_scores(A, x):
     Raises
     ------
     ValueError, TypeError
-        If the shapes do not fit or the arrays' libraries, devices or dtypes do not.
+        If the shapes do not fit, the arrays' libraries, devices or dtypes do not, or a score is not finite.
 
     Examples
     --------
@@ -30,9 +34,10 @@ def query_scores(A, x):
     array([3., 7.])
     """
     xp = common_namespace(A=A, x=x)
+    require_floating(xp, A=A, x=x)
     require_shape("A", A, ("n", "d"))
     require_shape("x", x, (A.shape[1],))
-    return xp.matmul(A, x)
+    return require_finite(xp, xp.matmul(A, x), "A, x")
 
 
 def row_scores(A1, A2, X):
@@ -63,13 +68,228 @@ def row_scores(A1, A2, X):
     Examples
     --------
     >>> import numpy as np
-    >>> A = np.array([[1, 2], [3, 4]])
-    >>> row_scores(A, A, np.array([[0, 1], [0, 0]]))
-    array([[ 2,  4],
-           [ 6, 12]])
+    >>> A = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> row_scores(A, A, np.array([[0.0, 1.0], [0.0, 0.0]]))
+    array([[ 2.,  4.],
+           [ 6., 12.]])
     """
     xp = common_namespace(A1=A1, A2=A2, X=X)
+    require_floating(xp, A1=A1, A2=A2, X=X)
     require_shape("A1", A1, ("n", "d"))
     require_shape("A2", A2, tuple(A1.shape))
     require_shape("X", X, (A1.shape[1], A1.shape[1]))
-    return xp.matmul(xp.matmul(A1, X), xp.matrix_transpose(A2))
+    return require_finite(xp, xp.matmul(xp.matmul(A1, X), xp.matrix_transpose(A2)), "A1, A2, X")
+
+
+def attend(q, k, v, *, kernel="softmax", unique=True, report=False):
+    """Attention outputs of every query row, without the matrix of all scores.
+
+    Parameters
+    ----------
+    q : array, shape (rows, d)
+        Queries.
+    k : array, shape (n, d)
+        Keys, n ≥ 1 and d ≥ 1.
+    v : array, shape (n, width)
+        Values.
+    kernel : str
+        softmax or linear.
+    unique : bool
+        Compute equal rows of q once.  The result is the same up to rounding.
+    report : bool
+        Return also how far the row sums of linear attention stay from cancelling; for ``kernel="linear"`` alone.
+
+    Returns
+    -------
+    array, shape (rows, width)
+        Row j is Σ_i f_ji v_i with weights f_j from the scores q_j · k_i, which are not divided by √d.
+    float
+        If `report`: the smallest |Σ_i q_j·k_i| / Σ_i Σ_p |q_jp k_ip|, at most |Σ_i q_j·k_i| / Σ_i |q_j·k_i|.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the shapes do not fit, the arrays' libraries, devices or dtypes do not, the kernel is unknown or cannot
+        report, a row sum of linear attention is 0 within rounding (α_lin = 0), or the output is not finite.
+
+    Notes
+    -----
+    Softmax: blocks of rows and keys, with the largest score so far subtracted: O(rows n d) operations and one block of
+    scores in memory.  Linear: q(kᵀv) over q(kᵀ1), O((rows + n) d²) operations.
+    Definition: def-self-attention.  Claim: attention-streams.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> q, k, v = np.array([[1.0], [1.0]]), np.array([[1.0], [3.0]]), np.array([[4.0], [8.0]])
+    >>> attend(q, k, v, kernel="linear")
+    array([[7.],
+           [7.]])
+    """
+    xp = common_namespace(q=q, k=k, v=v)
+    _require_attention(xp, q, k, v)
+    if kernel not in ATTEND:
+        raise ValueError(f"kernel = {kernel!r}: must be one of {', '.join(ATTEND)}")
+    if report and kernel != "linear":
+        raise ValueError("report = True: only kernel = 'linear' has row sums that can cancel")
+    rows, place = distinct_rows(q) if unique else (q, None)
+    output, cancelling = ATTEND[kernel](xp, rows, k, v)
+    output = require_finite(xp, output, "q, k, v")
+    output = output if place is None else xp.take(output, place, axis=0)
+    return (output, float(cancelling)) if report else output
+
+
+def _require_attention(xp, q, k, v):
+    require_floating(xp, q=q, k=k, v=v)
+    if len({q.dtype, k.dtype, v.dtype}) > 1:
+        raise TypeError(f"q, k, v: dtypes {q.dtype}, {k.dtype}, {v.dtype}; use one")
+    require_shape("q", q, ("rows", "d"))
+    require_shape("k", k, ("n", q.shape[1]))
+    require_shape("v", v, (k.shape[0], "width"))
+    for name, array in (("q", q), ("k", k)):
+        if min(array.shape) == 0:
+            raise ValueError(f"{name}: shape {tuple(array.shape)}, must have at least one row and one column")
+
+
+def _attend_softmax(xp, q, k, v):
+    """Return the outputs; the second value is for linear attention alone."""
+    output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
+    for block in _blocks(q.shape[0], BLOCK_ROWS):
+        output[block, :] = _softmax_rows(xp, q[block, :], k, v)
+    return output, None
+
+
+def _softmax_rows(xp, q, k, v):
+    """Online softmax: where a block brings a larger score, all that came before shrinks by the same factor."""
+    largest = xp.full((q.shape[0], 1), -xp.inf, dtype=q.dtype, device=device(q))
+    total, output = xp.zeros_like(largest), 0
+    for block in _blocks(k.shape[0], BLOCK_SCORES // q.shape[0]):
+        u = xp.matmul(q, xp.matrix_transpose(k[block, :]))
+        before, largest = largest, xp.maximum(largest, xp.max(u, axis=1, keepdims=True))
+        shrink = xp.exp(before - largest)
+        u -= largest
+        u = xp.exp(u)
+        total = total * shrink + xp.sum(u, axis=1, keepdims=True)
+        output = output * shrink + xp.matmul(u, v[block, :])
+    return output / total
+
+
+def _attend_linear(xp, q, k, v):
+    """Return the outputs, and the smallest row sum relative to the terms that it is rounded with."""
+    # Sums of blocks first: one long sum over a million equal rows would round a million times in the same direction.
+    blocks = [k[block, :] for block in _blocks(k.shape[0], BLOCK_SCORES // k.shape[1])]
+    total = xp.matmul(q, sum(xp.sum(block, axis=0) for block in blocks)[:, None])
+    terms = xp.matmul(xp.abs(q), sum(xp.sum(xp.abs(block), axis=0) for block in blocks)[:, None])
+    cancelling = xp.min(xp.abs(total) / xp.where(terms == 0, xp.ones_like(terms), terms))
+    # n additions and d products are rounded, each by at most ε of the terms.
+    if float(cancelling) <= min((k.shape[0] + k.shape[1]) * xp.finfo(q.dtype).eps, 0.5):
+        raise ValueError(
+            "q, k: a row's scores sum to 0 within rounding (alpha_lin = 0), so linear attention is undefined"
+        )
+    return xp.matmul(q, xp.matmul(xp.matrix_transpose(k), v)) / total, cancelling
+
+
+def _blocks(length, step):
+    """Return slices of at most `step` rows that make up all rows."""
+    step = max(1, step)
+    return [slice(start, min(start + step, length)) for start in range(0, length, step)]
+
+
+ATTEND = {"softmax": _attend_softmax, "linear": _attend_linear}
+
+
+def distinct_rows(q):
+    """Find equal rows.
+
+    Parameters
+    ----------
+    q : array, shape (rows, d)
+        Real floating.
+
+    Returns
+    -------
+    distinct : array, shape (k, d)
+        Rows of q; none twice, unless the search was given up or rounding misled it.
+    place : array, shape (rows,), or None
+        ``distinct[place]`` equals q; None stands for q itself, which is then `distinct`.
+
+    Raises
+    ------
+    TypeError
+        If q is no real floating array.
+
+    Notes
+    -----
+    Equal rows have equal sums against one fixed vector, so sorting these sums finds them in O(rows d) operations and
+    one sort.  Unequal rows may have equal sums as well, so every row is compared with the row that stands for it; at
+    the first difference the search is given up.  Claim: attention-streams.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> distinct, place = distinct_rows(np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]))
+    >>> distinct[place]
+    array([[1., 2.],
+           [3., 4.],
+           [1., 2.]])
+    """
+    xp = common_namespace(q=q)
+    require_floating(xp, q=q)
+    require_shape("q", q, ("rows", "d"))
+    if min(q.shape) == 0:
+        return q, None
+    blocks = _blocks(q.shape[0], BLOCK_SCORES // q.shape[1])
+    fixed = xp.sin(xp.arange(1, q.shape[1] + 1, dtype=q.dtype, device=device(q)))
+    # Not a matrix product, which may round equal rows differently.
+    sums = xp.concat([xp.sum(q[block, :] * fixed, axis=1) for block in blocks])
+    _, first, place, _ = xp.unique_all(sums)
+    if first.shape[0] == q.shape[0]:
+        return q, None
+    distinct = xp.take(q, first, axis=0)
+    same = [xp.all(q[block, :] == xp.take(distinct, place[block], axis=0)) for block in blocks]
+    return (distinct, place) if bool(xp.all(xp.stack(same))) else (q, None)
+
+
+def values(A1, A2, A3, X, kernel="softmax"):
+    """Attention output c_j of every token.
+
+    Parameters
+    ----------
+    A1, A2, A3 : array, shape (n, d)
+        Query, key and value side.
+    X : array, shape (d, d)
+        The weight matrix W_Q W_Kᵀ.
+    kernel : str
+        softmax or linear.
+
+    Returns
+    -------
+    array, shape (n, d)
+        Row j is c_j = A3ᵀ f_j.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `row_scores` and `attend`.
+
+    Notes
+    -----
+    f_j are the weights of the scores A_j x, row j of A1 X A2ᵀ.  Only distinct rows of A1 are multiplied by X.
+    Completed.  Definition: def-self-attention.  Claim: values-in-closed-form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[1.0], [3.0]])
+    >>> values(A, A, A, np.array([[1.0]]), kernel="linear")
+    array([[2.5],
+           [2.5]])
+    """
+    xp = common_namespace(A1=A1, A2=A2, A3=A3, X=X)
+    require_shape("A1", A1, ("n", "d"))
+    require_shape("A2", A2, tuple(A1.shape))
+    require_shape("A3", A3, tuple(A1.shape))
+    require_shape("X", X, (A1.shape[1], A1.shape[1]))
+    rows, place = distinct_rows(A1)
+    output = attend(xp.matmul(rows, X), A2, A3, kernel=kernel)
+    return output if place is None else xp.take(output, place, axis=0)

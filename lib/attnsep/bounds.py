@@ -22,16 +22,22 @@ def softmax_flat(n, low, high):
     tuple of float
         (e^{ℓ−h}/n, e^{h−ℓ}/n).
 
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks a rule of `QueryData`.
+
     Notes
     -----
     Source: Lemma 4.1 (constants completed).  Claim: lemma-4-1-softmax-flat.
 
     Examples
     --------
-    >>> softmax_flat(10, 0.0, math.log(2))
+    >>> softmax_flat(10, math.log(2), math.log(4))
     (0.05, 0.2)
     """
-    return math.exp(low - high) / n, math.exp(high - low) / n
+    QueryData(n=n, low=low, high=high)  # it names what breaks its rules
+    return math.exp(low - high) / n, _exp(high - low) / n
 
 
 def linear_flat(n, low, high):
@@ -56,6 +62,7 @@ def linear_flat(n, low, high):
     >>> linear_flat(10, 1.0, 2.0)
     (0.05, 0.2)
     """
+    QueryData(n=n, low=low, high=high)
     return low / high / n, high / low / n
 
 
@@ -85,8 +92,16 @@ def softmax_spike(n, high, spike):
     >>> softmax_spike(2, math.log(2), 2.0)
     (0.6666666666666666, 0.5)
     """
-    other = math.exp(high - spike * math.log(n))
-    return 1 / (1 + (n - 1) * other), other
+    data = QueryData(n=n, low=high, high=high, spike=spike)
+    return spike_weight(math.log(n), high, spike), _exp(high - data.spike_score)
+
+
+def _exp(z):
+    """Return e^z, inf where it is too large for a double: a bound that says nothing, and is true."""
+    try:
+        return math.exp(z)
+    except OverflowError:
+        return math.inf
 
 
 def linear_spike(n, low, high, spike):
@@ -111,7 +126,7 @@ def linear_spike(n, low, high, spike):
     >>> linear_spike(2, 1.0, 2.0, 1 / math.log(2))
     (0.5, 1.0)
     """
-    marked = spike * math.log(n)
+    marked = QueryData(n=n, low=low, high=high, spike=spike).spike_score
     total = marked + (n - 1) * low
     return marked / total, high / total
 
@@ -133,6 +148,11 @@ def spike_weight(log_n, other, spike):
     float
         1/(1+(n−1)e^{other} n^{−κ}), computed from logarithms.
 
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or log n is below log 2.
+
     Notes
     -----
     With other = h the smallest, with other = ℓ the largest weight that V_1 allows.  Completed.
@@ -143,6 +163,10 @@ def spike_weight(log_n, other, spike):
     >>> round(spike_weight(300 * math.log(10), 0.0, 1.0), 12)
     0.5
     """
+    if not (math.isfinite(log_n * spike + other) and log_n >= math.log(2)):
+        raise ValueError(
+            f"log_n = {log_n!r}, other = {other!r}, spike = {spike!r}: must be finite, log_n at least log 2"
+        )
     log_others = log_n + math.log1p(-math.exp(-log_n)) + other - spike * log_n
     if log_others > 0:
         return math.exp(-log_others) / (1 + math.exp(-log_others))

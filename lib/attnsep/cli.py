@@ -1,13 +1,18 @@
-"""The command line: `attnsep claims` lists the ledger, `attnsep verify` runs it."""
+"""The command line: `attnsep claims` lists the ledger, `verify` runs it, `fires` and `sizes` compute the theorem."""
 
 import argparse
 import json
 import sys
 
+from attnsep import tokens
 from attnsep.arrays import BACKENDS, namespace
 from attnsep.claims import claims_table, status_line, verify
 from attnsep.claims.framework import claims, find
 from attnsep.claims.record import differences, read_record
+from attnsep.data import TokenData, require_integer
+from attnsep.network import signs
+
+MOST_SIGNS = 10**8
 
 
 def main(arguments=None):
@@ -34,12 +39,103 @@ def main(arguments=None):
     run_parser.add_argument("--backend", choices=BACKENDS, help="array library (default: ATTNSEP_BACKEND, else auto)")
     run_parser.add_argument("--json", action="store_true", help="print a list of objects")
     run_parser.add_argument("--compare", action="store_true", help="fail also where the run differs from the record")
+    _add_theorem(commands)
+    if hasattr(sys.stdout, "reconfigure"):  # a terminal that lacks ⊗ should show an escape, not a traceback
+        sys.stdout.reconfigure(errors="backslashreplace")
     options = parser.parse_args(arguments)
     try:
-        return {"claims": _claims, "verify": _verify}[options.command](options)
+        return {"claims": _claims, "verify": _verify, "fires": _fires, "sizes": _sizes}[options.command](options)
     except BrokenPipeError:  # the reader of a pipe went away
         sys.stdout = None
         return 1
+    except ValueError as error:
+        print(f"attnsep: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("attnsep: interrupted", file=sys.stderr)
+        return 130
+
+
+def _add_theorem(commands):
+    """Add the parsers of `fires` and `sizes`; numbers stay text, so that 0.7 means the decimal and not its double."""
+    fires = commands.add_parser("fires", help="exact probability that the network fires on token data")
+    for name in ("n", "d", "m"):
+        fires.add_argument(f"--{name}", type=int, required=True, help=f"{name} of the data and the network")
+    fires.add_argument("--a", required=True, help="strength of the marked token")
+    fires.add_argument("--kernel", choices=tokens.KERNELS, default="softmax")
+    fires.add_argument("--seed", type=int, default=0, help="of the signs of one drawn instance (default: 0)")
+    sizes = commands.add_parser("sizes", help="smallest sizes at which softmax separates and linear attention does not")
+    sizes.add_argument("--delta", required=True, help="largest error allowed")
+    for name in ("a0", "a1"):
+        sizes.add_argument(f"--{name}", required=True, help=f"strength of the marked token on D_{name[1]}")
+    sizes.add_argument("--t", type=int, default=1, help="copies of every class (default: 1)")
+    sizes.add_argument("--d-max", type=int, default=5000, help="largest d to try (default: 5000)")
+    for parser in (fires, sizes):
+        parser.add_argument("--c", required=True, help="strength of the constant column, between 0 and 1")
+        parser.add_argument("--gap", default="0.1", help="the threshold is (c + gap)√log n (default: 0.1)")
+        parser.add_argument("--json", action="store_true", help="print an object")
+
+
+def _fires(options):
+    try:
+        row = _fires_row(options)
+    except ValueError as error:
+        print(f"attnsep: {error}", file=sys.stderr)
+        return 2
+    if options.json:
+        print(json.dumps(row))
+        return 0
+    side = "at least" if row["bound"] < row["probability"] else "at most"
+    verdict = {True: "fires", False: "is silent", None: f"not drawn: more than {MOST_SIGNS} signs"}[row["fires"]]
+    print(f"P[F fires] = {row['probability']:.12g} (exact)")
+    print(f"proved: {side} {row['bound']:.6g}")
+    print(f"one instance (seed {row['seed']}): {verdict}")
+    return 0
+
+
+def _fires_row(options):
+    data = TokenData(n=options.n, d=options.d, a=options.a, c=options.c, gap=options.gap)
+    require_integer("seed", options.seed, least=0)
+    parameters = (data.n, data.d, options.m, data.a, data.c, options.kernel, data.gap)
+    probability, (low, high) = tokens.fires_probability(*parameters), tokens.fires_bounds(*parameters)
+    return {
+        "kernel": options.kernel,
+        "n": data.n,
+        "d": data.d,
+        "m": options.m,
+        **{name: float(getattr(data, name)) for name in ("a", "c", "gap")},
+        "probability": probability,
+        "bound": low or high,
+        "fires": _instance(options, data),
+        "seed": options.seed,
+    }
+
+
+def _instance(options, data):
+    """Return the verdict on the signs that the seed draws, or None where they would fill the memory."""
+    import numpy as np
+
+    if data.d * options.m > MOST_SIGNS:
+        return None
+    return tokens.instance_fires(
+        signs(np.random.default_rng(options.seed), data.d, options.m, np), data, options.kernel
+    )
+
+
+def _sizes(options):
+    parameters = (options.delta, options.a0, options.a1, options.c, options.t, options.gap)
+    try:
+        found = {by: tokens.sizes(*parameters, by=by, d_max=options.d_max) for by in ("bound", "exact")}
+    except ValueError as error:
+        print(f"attnsep: {error}", file=sys.stderr)
+        return 2
+    rows = {by: {"t": options.t} | dict(zip(("n", "d", "m"), size, strict=True)) for by, size in found.items()}
+    if options.json:
+        print(json.dumps({"t": options.t} | rows))
+        return 0
+    for by, row in rows.items():
+        print(f"{by}: " + ", ".join(f"{name} = {value}" for name, value in row.items()))
+    return 0
 
 
 def _claims(options):

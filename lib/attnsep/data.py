@@ -3,6 +3,8 @@
 import math
 import numbers
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 
 from attnsep.arrays import namespace, require_shape
 
@@ -38,9 +40,29 @@ def require_positive(name, value):
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} = {value!r}: must be a real number")
-    if not (math.isfinite(value) and value > 0):
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} = {value!r}: must be finite and above 0")
-    return float(value)
+    return number
+
+
+def require_generator(rng):
+    """Raise a TypeError unless `rng` is a numpy.random.Generator.
+
+    Examples
+    --------
+    >>> require_generator(11)
+    Traceback (most recent call last):
+    ...
+    TypeError: rng = 11: must be a numpy.random.Generator, such as numpy.random.default_rng(11)
+    """
+    import numpy as np
+
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng = {rng!r}: must be a numpy.random.Generator, such as numpy.random.default_rng(11)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +116,12 @@ class QueryData:
         low, high = require_positive("low", self.low), require_positive("high", self.high)
         if low > high:
             raise ValueError(f"low = {low}, high = {high}: must satisfy low <= high")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
         if self.spike is not None:
-            require_positive("spike", self.spike)
+            object.__setattr__(self, "spike", require_positive("spike", self.spike))
+            if not math.isfinite(self.spike_score):
+                raise ValueError(f"spike = {self.spike}: spike * log n must be finite")
 
     @property
     def spike_score(self):
@@ -132,6 +158,7 @@ class QueryData:
 
         last = self.n - 2 if self.position == self.n - 1 and self.spike is not None else self.n - 1
         if fill == "uniform":
+            require_generator(rng)
             v = rng.uniform(self.low, self.high, self.n)
         elif fill in ("low", "high", "one-low", "one-high"):
             v = np.full(self.n, self.low if fill in ("low", "one-high") else self.high)
@@ -181,12 +208,216 @@ class QueryData:
 
         xp = namespace() if xp is None else xp
         v = self.scores(rng) if scores is None else scores
+        if not isinstance(v, np.ndarray) or v.dtype.kind not in "iuf":
+            raise TypeError(f"scores = {v!r}: must be a real numpy.ndarray")
         require_shape("scores", v, (self.n,))
         if not np.all(np.isfinite(v)):
             raise ValueError("scores: must be finite")
+        require_generator(rng)
         x = rng.standard_normal(self.d)
         unit = x / np.linalg.norm(x)
         free = rng.standard_normal((self.n, self.d))
         free -= np.outer(free @ unit, unit)
         A = (v[:, None] / np.linalg.norm(x)) * (unit + free)
         return xp.asarray(A), xp.asarray(x)
+
+
+def require_decimal(name, value, least=0):
+    """Return `value` as the exact Fraction that its decimal digits say, at least `least`, or raise an error.
+
+    A float stands for the shortest decimal that prints it: 0.7 is 7/10 and not the binary number next to it.
+
+    Examples
+    --------
+    >>> require_decimal("a", 0.7), require_decimal("a", "0.7"), require_decimal("a", Fraction(2, 3))
+    (Fraction(7, 10), Fraction(7, 10), Fraction(2, 3))
+    >>> require_decimal("a", -0.1)
+    Traceback (most recent call last):
+    ...
+    ValueError: a = -0.1: must be at least 0
+    """
+    if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal, str)):
+        raise TypeError(f"{name} = {value!r}: must be a real number or a decimal string")
+    try:
+        exact = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):  # NaN, inf, words, 1/0
+        raise ValueError(f"{name} = {value!r}: must be a finite number or a decimal string") from None
+    if exact < least:
+        raise ValueError(f"{name} = {value!r}: must be at least {least}")
+    return exact
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenData:
+    """Self-attention data: D_0 with a small a, D_1 with a large one.
+
+    Parameters
+    ----------
+    n : int
+        Number of tokens, at least 2 and (d − 2)t for a whole number t ≥ 1.
+    d : int
+        Width of the tokens, at least 3.
+    a : int, float, Fraction or str
+        Strength of the marked token, finite and at least 0.
+    c : int, float, Fraction or str
+        Strength of the constant last column, strictly between 0 and 1.
+    marked : int
+        Index j* of the marked token, counted from 0.
+    gap : int, float, Fraction or str
+        The threshold is τ = (c + gap)√log n; at least 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks one of these rules.
+
+    Notes
+    -----
+    a, c and gap are kept as exact Fractions, floats as the decimals that they print: ties with τ are real and depend
+    on it.
+    Source: section 6 (τ), n = (d − 2)t; the matrix is completed.  Definition: def-token-data.
+
+    Examples
+    --------
+    >>> data = TokenData(n=6, d=5, a=0.7, c="0.5", marked=4)
+    >>> data.t, data.b, data.marked_class, data.tau == 0.6 * math.sqrt(math.log(6))
+    (2, Fraction(1, 2), 1, True)
+    """
+
+    n: int
+    d: int
+    a: Fraction
+    c: Fraction
+    marked: int = 0
+    gap: Fraction = Fraction(1, 10)
+
+    def __post_init__(self):
+        exact = {
+            "n": require_integer("n", self.n, least=2),
+            "d": require_integer("d", self.d, least=3),
+            "a": require_decimal("a", self.a),
+            "c": require_decimal("c", self.c),
+            "marked": require_integer("marked", self.marked, least=0),
+            "gap": require_decimal("gap", self.gap),
+        }
+        if self.n % (self.d - 2):
+            raise ValueError(f"n = {self.n}, d = {self.d}: n must be (d - 2)t, a multiple of {self.d - 2}")
+        if not 0 < exact["c"] < 1:
+            raise ValueError(f"c = {self.c!r}: must lie strictly between 0 and 1")
+        if self.marked >= self.n:
+            raise ValueError(f"marked = {self.marked}: must be below n = {self.n}")
+        for name, value in exact.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def t(self):
+        """Copies of every class: n = (d − 2)t."""
+        return self.n // (self.d - 2)
+
+    @property
+    def b(self):
+        """Strength 1 − c of a token's own class."""
+        return 1 - self.c
+
+    @property
+    def log_n(self):
+        """log n (natural)."""
+        return math.log(self.n)
+
+    @property
+    def tau(self):
+        """Threshold τ = (c + gap)√log n."""
+        return float(self.c + self.gap) * math.sqrt(self.log_n)
+
+    @property
+    def marked_class(self):
+        """Class k* of the marked token, counted from 0; its column in the matrix is k* + 1."""
+        return self.marked % (self.d - 2)
+
+    def classes(self, xp=None):
+        """Return every token's class, counted from 0.
+
+        Parameters
+        ----------
+        xp : module, optional
+            Array namespace of the result; left out, ``arrays.namespace()`` decides.
+
+        Returns
+        -------
+        array, shape (n,)
+            Token i has class i mod (d − 2).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> TokenData(n=6, d=5, a=0, c="0.5").classes(np)
+        array([0, 1, 2, 0, 1, 2])
+        """
+        xp = namespace() if xp is None else xp
+        return xp.arange(self.n) % (self.d - 2)
+
+    def matrix(self, xp=None, dtype=None):
+        """Return the tokens A.
+
+        Parameters
+        ----------
+        xp : module, optional
+            Array namespace of the result; left out, ``arrays.namespace()`` decides.
+        dtype : dtype, optional
+            Real floating dtype of the result; left out, float64.
+
+        Returns
+        -------
+        array, shape (n, d)
+            A = A1 = A2 = A3.
+
+        Notes
+        -----
+        First column a√L at the marked token and 0 elsewhere; then t stacked copies of b√L · I; last column c√L, with
+        L = log n.  The same d − 2 rows stand t times, so no memory is needed beyond the result.
+        Completed.  Definition: def-token-data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> data = TokenData(n=4, d=4, a=2, c="0.25", marked=3)
+        >>> (data.matrix(np) / math.sqrt(data.log_n)).round(12)
+        array([[0.  , 0.75, 0.  , 0.25],
+               [0.  , 0.  , 0.75, 0.25],
+               [0.  , 0.75, 0.  , 0.25],
+               [2.  , 0.  , 0.75, 0.25]])
+        """
+        xp = namespace() if xp is None else xp
+        dtype = xp.float64 if dtype is None else dtype
+        root, width = math.sqrt(self.log_n), self.d - 2
+        first, ones = xp.zeros((width, 1), dtype=dtype), xp.ones((width, 1), dtype=dtype)
+        own = float(self.b) * root * xp.eye(width, dtype=dtype)
+        A = xp.tile(xp.concat([first, own, float(self.c) * root * ones], axis=1), (self.t, 1))
+        A[self.marked, 0] = float(self.a) * root
+        return A
+
+    def X(self, xp=None, dtype=None):
+        """Return the weight matrix X, all ones.
+
+        Parameters
+        ----------
+        xp, dtype
+            As in `matrix`.
+
+        Returns
+        -------
+        array, shape (d, d)
+            1_d 1_dᵀ.
+
+        Notes
+        -----
+        Every score is then the product of two row sums of A.  Completed.  Claim: all-ones-scores.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> TokenData(n=2, d=3, a=0, c="0.5").X(np)[0]
+        array([1., 1., 1.])
+        """
+        xp = namespace() if xp is None else xp
+        return xp.ones((self.d, self.d), dtype=xp.float64 if dtype is None else dtype)

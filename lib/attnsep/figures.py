@@ -152,15 +152,19 @@ def spike_against_n(n, ranges, measured):
         return _closed(figure)
 
 
-def thresholds(log10_n, curves):
-    """Draw the marked token's softmax weight far beyond any matrix, one curve for each κ.
+def curves(x, series, *, x_label, y_label, x_scale="linear", y_scale="linear"):
+    """Draw several curves over one axis.
 
     Parameters
     ----------
-    log10_n : array, shape (k,)
-        Decimal logarithms of n.
-    curves : dict of float to array, shape (k,)
-        Weights by κ.
+    x : array, shape (k,)
+        Where the curves were computed.
+    series : dict of str to array, shape (k,)
+        Curves by label, at most six.
+    x_label, y_label : str
+        What the axes show.
+    x_scale, y_scale : str
+        linear or log; a logarithmic x that falls, such as an error, is drawn from large to small.
 
     Returns
     -------
@@ -168,12 +172,39 @@ def thresholds(log10_n, curves):
     """
     with _style():
         figure, axis = plt.subplots(figsize=(7, 3.8))
-        for (kappa, weights), dash in zip(
-            curves.items(), ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))), strict=False
-        ):
-            axis.plot(log10_n, weights, linestyle=dash, linewidth=2, label=f"κ = {kappa:g}")
-        axis.set(xlabel="$\\log_{10} n$", ylabel="weight of the marked token", ylim=(-0.03, 1.05))
-        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        dashes = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+        for (label, y), dash in zip(series.items(), dashes, strict=False):
+            axis.plot(x, y, linestyle=dash, linewidth=2, marker="o", markersize=3 if len(x) < 15 else 0, label=label)
+        axis.set(xlabel=x_label, ylabel=y_label, xscale=x_scale, yscale=y_scale)
+        if y_scale == "linear":
+            axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
+            axis.yaxis.set_minor_locator(AutoMinorLocator(5))
+        if x[0] > x[-1]:
+            axis.invert_xaxis()
+        axis.grid(True, which="both", alpha=0.3)
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=min(len(series), 2), frameon=False)
+        return _closed(figure)
+
+
+def heat_maps(matrices):
+    """Draw matrices side by side, each on its own scale.
+
+    Parameters
+    ----------
+    matrices : dict of str to array, shape (n, k)
+        By title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, axes = plt.subplots(1, len(matrices), figsize=(7, 3.6))
+        for axis, (title, matrix) in zip(axes, matrices.items(), strict=True):
+            axis.imshow(matrix, cmap="cividis", aspect="auto")
+            axis.set(title=title, xlabel="column")
+            axis.grid(False)
+        axes[0].set_ylabel("token")
         return _closed(figure)
 
 
@@ -230,31 +261,4 @@ def signed_sums(samples, tau):
             axis.set_xlabel("one column's sum $\\langle f, \\sigma \\rangle$")
         for axis in axes[:, 0]:
             axis.set_ylabel("draws")
-        return _closed(figure)
-
-
-def sizes_for_delta(delta, sizes):
-    """Draw the smallest sufficient n against the allowed error δ.
-
-    Parameters
-    ----------
-    delta : array, shape (k,)
-        Allowed errors.
-    sizes : dict of str to array, shape (k,)
-        Smallest n by the name of the way it was found.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    with _style():
-        figure, axis = plt.subplots(figsize=(7, 3.8))
-        for (name, n), marker, colour in zip(sizes.items(), "s^o", ("black", LINEAR, SOFTMAX), strict=False):
-            axis.semilogx(delta, n, marker + "-", color=colour, markersize=5, label=name)
-        axis.set(xlabel="allowed error δ", ylabel="smallest sufficient $n$")
-        axis.invert_xaxis()
-        axis.set_ylim(0, None)
-        axis.yaxis.set_minor_locator(AutoMinorLocator(5))
-        axis.grid(True, which="both", alpha=0.3)
-        axis.legend()
         return _closed(figure)

@@ -79,8 +79,10 @@ def linear(scores):
     size = xp.sum(xp.abs(scores), axis=-1, keepdims=True)
     # A sum of n terms is off by at most n ε Σ|s|.  The cap matters beyond n = 1/(2ε) alone: sums of one sign pass.
     rounding = min(scores.shape[-1] * xp.finfo(scores.dtype).eps, 0.5)
-    if not bool(xp.all((xp.abs(total) > rounding * size) & xp.isfinite(size))):  # the one host synchronisation
-        raise ValueError("scores: a row is not finite or sums to 0 (alpha_lin = 0), so linear attention is undefined")
+    if not bool(xp.all(xp.abs(total) > rounding * size)):  # the one host synchronisation; NaN and inf fail it too
+        raise ValueError(
+            "scores: a row sums to 0 (alpha_lin = 0) or to no finite number; linear attention is undefined"
+        )
     return scores / total
 
 

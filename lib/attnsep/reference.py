@@ -88,3 +88,41 @@ def linear(scores):
     [0.25, 0.75]
     """
     return [score / sum(scores) for score in scores]
+
+
+def attend(q, k, v, kernel="softmax"):
+    """Attention outputs of every query row, one row of scores at a time.
+
+    Examples
+    --------
+    >>> attend([[1.0]], [[1.0], [3.0]], [[4.0], [8.0]], kernel="linear")
+    [[7.0]]
+    """
+    return matmul([{"softmax": softmax, "linear": linear}[kernel](row) for row in matmul(q, transpose(k))], v)
+
+
+def values(A1, A2, A3, X, kernel="softmax"):
+    """Rows c_j = A3ᵀ f_j by the letter: every score from the Kronecker matrix, every weight, every sum.
+
+    Examples
+    --------
+    >>> values([[1], [3]], [[1], [3]], [[1.0], [3.0]], [[1]], kernel="linear")
+    [[2.5], [2.5]]
+    """
+    weights = [{"softmax": softmax, "linear": linear}[kernel](row) for row in kronecker_scores(A1, A2, X)]
+    return matmul(weights, A3)
+
+
+def network(rows, y, tau):
+    """F from its definition, number by number; exact on Fractions.
+
+    Examples
+    --------
+    >>> network([[0.5, 0.5]], [[1, 1], [1, -1]], 0.25)
+    0.75
+    """
+    total = 0
+    for row in rows:
+        for column in transpose(y):
+            total += max(sum(c * sign for c, sign in zip(row, column, strict=True)) - tau, 0)
+    return max(total, 0)

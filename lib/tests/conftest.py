@@ -7,6 +7,8 @@ from attnsep.arrays import namespace
 @pytest.fixture(params=["numpy", "array_api_strict", "cupy"])
 def xp(request):
     """Every core function passes the same tests on each array library; the strict one stands in for a GPU."""
+    if request.param == "array_api_strict":  # a machine that lends its GPU may lack it
+        pytest.importorskip(request.param)
     try:
         return namespace(request.param)
     except RuntimeError as error:

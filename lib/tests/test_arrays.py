@@ -1,7 +1,7 @@
 import sys
 import types
+import warnings
 
-import array_api_strict
 import numpy as np
 import pytest
 
@@ -21,35 +21,91 @@ def without_cupy(monkeypatch):
     monkeypatch.setitem(sys.modules, "array_api_compat.cupy", None)
 
 
-def test_auto_falls_back_to_numpy(monkeypatch):
+def with_cupy(monkeypatch, **names):
+    """Put a stand-in for CuPy in place: NumPy's functions under CuPy's name, `names` replacing some."""
+    fake = types.ModuleType("array_api_compat.cupy")
+    for name in ("asarray", "sum", "matmul"):
+        setattr(fake, name, names.get(name, getattr(np, name)))
+    monkeypatch.setitem(sys.modules, "array_api_compat.cupy", fake)
+    monkeypatch.setattr("array_api_compat.cupy", fake, raising=False)
+
+
+def failing_with(error):
+    def asarray(values):
+        raise error
+
+    return asarray
+
+
+def test_auto_falls_back_to_numpy_and_is_silent_where_cupy_is_not_installed(monkeypatch, capsys):
     without_cupy(monkeypatch)
     assert arrays.backend_name(arrays.namespace("auto")) == "numpy"
+    assert capsys.readouterr() == ("", "")
 
 
-def test_auto_takes_cupy_where_a_kernel_runs(monkeypatch):
-    fake = types.ModuleType("array_api_compat.cupy")
-    fake.asarray, fake.sum = np.asarray, np.sum
-    monkeypatch.setitem(sys.modules, "array_api_compat.cupy", fake)
-    monkeypatch.setattr("array_api_compat.cupy", fake, raising=False)
+def test_auto_says_once_why_an_installed_cupy_is_not_used(monkeypatch, capsys):
+    with_cupy(monkeypatch, asarray=failing_with(OSError("libcublas.so.12: cannot open\nmore about it")))
+    assert arrays.backend_name(arrays.namespace("auto")) == "numpy"
+    assert arrays.backend_name(arrays.namespace("auto")) == "numpy"
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "attnsep: CuPy is installed but cannot run here (OSError: libcublas.so.12: cannot open), so NumPy computes.\n"
+    )
+
+
+def test_numpy_by_name_does_not_ask_cupy(monkeypatch, capsys):
+    with_cupy(monkeypatch, asarray=failing_with(OSError("no driver")))
+    assert arrays.backend_name(arrays.namespace("numpy")) == "numpy"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_auto_takes_cupy_where_a_kernel_runs(monkeypatch, capsys):
+    with_cupy(monkeypatch)
     assert arrays.backend_name(arrays.namespace("auto")) == "cupy"
+    assert capsys.readouterr() == ("", "")
 
 
-def test_a_wrong_sum_is_no_gpu(monkeypatch):
-    fake = types.ModuleType("array_api_compat.cupy")
-    fake.asarray, fake.sum = np.asarray, lambda array: 0
-    monkeypatch.setitem(sys.modules, "array_api_compat.cupy", fake)
-    monkeypatch.setattr("array_api_compat.cupy", fake, raising=False)
+def test_a_warning_of_cupy_is_no_failure(monkeypatch):
+    def asarray(values):
+        warnings.warn("CUDA path could not be detected.", stacklevel=1)
+        return np.asarray(values)
+
+    with_cupy(monkeypatch, asarray=asarray)
+    assert arrays.backend_name(arrays.namespace("cupy")) == "cupy"
+
+
+@pytest.mark.parametrize("name", ["sum", "matmul"])
+def test_a_wrong_result_is_no_gpu(monkeypatch, name):
+    with_cupy(monkeypatch, **{name: lambda *values: np.asarray(0.0)})
     with pytest.raises(RuntimeError, match="wrong sum"):
         arrays.namespace("cupy")
 
 
+def test_a_cause_counts_more_than_the_frame_around_it(monkeypatch):
+    framed = ImportError("\n=====\nFailed to import CuPy.\n=====\n")
+    framed.__cause__ = ImportError("libcuda.so.1: cannot open shared object file")
+    with_cupy(monkeypatch, asarray=failing_with(framed))
+    with pytest.raises(RuntimeError, match=r"cannot run here \(ImportError: libcuda.so.1: cannot open"):
+        arrays.namespace("cupy")
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [("\n=====\nFailed to import CuPy.\n=====\n", "Failed to import CuPy"), ("", "no message"), ("==", "no message")],
+)
+def test_the_reason_is_the_first_line_with_words(message, reason):
+    assert arrays._reason(ImportError(message)) == f"ImportError: {reason}"
+
+
 def test_forced_cupy_says_why_it_cannot(monkeypatch):
     without_cupy(monkeypatch)
-    with pytest.raises(RuntimeError, match="CuPy cannot run here"):
+    with pytest.raises(RuntimeError, match=r"CuPy cannot run here \(it is not installed\); use auto or numpy"):
         arrays.namespace("cupy")
 
 
 def test_environment_variable_decides(monkeypatch):
+    array_api_strict = pytest.importorskip("array_api_strict")
     monkeypatch.setenv("ATTNSEP_BACKEND", "array_api_strict")
     assert arrays.namespace() is array_api_strict
 
@@ -63,11 +119,13 @@ def test_unknown_backend_names_where_it_came_from(monkeypatch):
 
 
 def test_common_namespace_rejects_mixed_libraries():
+    array_api_strict = pytest.importorskip("array_api_strict")
     with pytest.raises(TypeError, match=r"A, x: arrays of different libraries \(numpy, array_api_strict\)"):
         arrays.common_namespace(A=np.ones(2), x=array_api_strict.ones(2))
 
 
 def test_common_namespace_rejects_mixed_devices():
+    array_api_strict = pytest.importorskip("array_api_strict")
     other = array_api_strict.asarray([1.0], device=array_api_strict.Device("device1"))
     with pytest.raises(TypeError, match="A, x: arrays on different devices"):
         arrays.common_namespace(A=array_api_strict.ones(1), x=other)

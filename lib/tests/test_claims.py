@@ -2,9 +2,12 @@
 
 import json
 import math
+import sys
 
+import numpy as np
 import pytest
 
+from attnsep.arrays import namespace
 from attnsep.claims import framework, record, tables
 from attnsep.claims.framework import Case, ClaimFailed, at_least, at_most, equal, within
 
@@ -173,6 +176,53 @@ def test_margins_are_relative():
     assert equal(0.5, 0.0).margin == -0.5
     assert math.isnan(within(math.nan, 1.0, 2.0).margin)
     assert math.isnan(equal(math.nan, 1.0).margin)
+
+
+def test_margins_of_negative_and_zero_bounds_keep_their_sign():
+    assert at_most(-3.0, -2.0).margin == 0.5
+    assert at_most(-1.0, -2.0).margin == -0.5
+    assert at_least(-1.0, -2.0).margin == 0.5
+    assert at_most(0.5, 0.0).margin == -0.5
+
+
+def test_cases_refuse_what_would_pass_anything():
+    with pytest.raises(ValueError, match="tolerance = inf"):
+        Case(-5.0, tolerance=math.inf)
+    with pytest.raises(ValueError, match=r"shapes \(3,\) and \(1,\), must be equal"):
+        equal(np.ones(3), np.ones(1))
+
+
+def test_claims_compute_with_the_library_that_they_are_given(ledger):
+    seen = []
+    framework.claim("a-claim", **FIELDS)(lambda xp, broken=None: seen.append(xp) or [Case(1.0 - (broken or 0))])
+    pytest.importorskip("array_api_strict")
+    strict = namespace("array_api_strict")
+    assert framework.run(framework.find("a-claim"), strict).backend == "array_api_strict"
+    assert set(seen) == {strict}
+
+
+def test_verify_needs_no_progress_bar(ledger, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    enter()
+    assert [item.verdict for item in framework.verify(progress=True)] == ["holds"]
+
+
+def test_verify_runs_an_id_once_and_refuses_a_bare_string(ledger):
+    enter()
+    assert len(framework.verify(["a-claim", "a-claim"])) == 1
+    with pytest.raises(TypeError, match="ids = 'a-claim': must be a sequence"):
+        framework.verify("a-claim")
+    with pytest.raises(ValueError, match=r"id = \['a-claim'\]"):
+        framework.find(["a-claim"])
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '[{"verdict": "holds"}]'])
+def test_a_file_that_is_no_record_is_named(tmp_path, monkeypatch, text):
+    path = tmp_path / "record.json"
+    path.write_text(text)
+    monkeypatch.setenv("ATTNSEP_RECORD", str(path))
+    with pytest.raises(ValueError, match=r"record\.json: is no record of claims"):
+        record.read_record()
 
 
 def test_margins_take_the_worst_entry(xp):

@@ -21,6 +21,7 @@ def test_claims_json(capsys):
 
 
 def test_verify_one_claim_on_another_backend(capsys):
+    pytest.importorskip("array_api_strict")
     assert cli.main(["verify", "tensor-trick", "--json", "--backend", "array_api_strict"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["id"], row["verdict"], row["backend"]) == ("tensor-trick", "holds", "array_api_strict")
@@ -64,3 +65,94 @@ def test_a_backend_that_cannot_run_is_bad_usage(capsys, monkeypatch):
 def test_the_record_can_be_elsewhere(monkeypatch, tmp_path):
     monkeypatch.setenv("ATTNSEP_RECORD", str(tmp_path / "none.json"))
     assert record.read_record() == {}
+
+
+WORKED = ["--n", "1024", "--d", "258", "--m", "10", "--c", "0.5"]
+
+
+@pytest.mark.parametrize(
+    ("a", "kernel", "probability"),
+    [
+        ("0.05", "softmax", 0.00346450383),
+        ("0.7", "softmax", 0.943686969),
+        ("0.05", "linear", 0.00346450383),
+        ("0.7", "linear", 0.00321684311),
+    ],
+)
+def test_fires_json(capsys, a, kernel, probability):
+    assert cli.main(["fires", *WORKED, "--a", a, "--kernel", kernel, "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    contract = ["kernel", "n", "d", "m", "a", "c", "gap", "probability", "bound", "fires", "seed"]
+    assert list(row) == contract
+    assert float(f"{row['probability']:.9g}") == probability
+    assert [row[name] for name in ("kernel", "n", "d", "m", "a", "c", "gap", "seed")] == [
+        kernel, 1024, 258, 10, float(a), 0.5, 0.1, 0,
+    ]  # fmt: skip
+    assert row["bound"] <= row["probability"] if probability > 0.5 else row["bound"] >= row["probability"]
+    assert row["fires"] is (probability > 0.5)
+
+
+def test_fires_in_words(capsys):
+    assert cli.main(["fires", *WORKED, "--a", "0.7", "--seed", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("P[F fires] = 0.943686969")
+    assert lines[1] == f"proved: at least {1 - 0.875**10:.6g}"
+    assert lines[2] == "one instance (seed 3): fires"
+    assert cli.main(["fires", *WORKED, "--a", "0.05"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("proved: at most 0.12")
+
+
+def test_fires_takes_text_as_decimals(capsys):
+    assert cli.main(["fires", "--n", "53", "--d", "55", "--m", "1", "--a", "0.75", "--c", "0.35", "--json"]) == 0
+    assert round(json.loads(capsys.readouterr().out)["probability"], 6) == 0.265506
+
+
+def test_fires_far_beyond_matrices(capsys):
+    words = ["--n", str(10**300), "--d", "1002", "--m", str(10**6), "--a", "0.62", "--c", "0.5", "--json"]
+    assert cli.main(["fires", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["fires"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "exact"),
+    [
+        (["--delta", "0.1", "--c", "0.9"], (1, 19, 21, 9)),
+        (["--delta", "0.1", "--c", "0.5", "--t", "4"], (4, 376, 96, 8)),
+    ],
+)
+def test_sizes(capsys, words, exact):
+    words = ["sizes", "--a0", "0.05", "--a1", "0.7", *words]
+    assert cli.main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["t"] == exact[0]
+    assert tuple(found["exact"][name] for name in ("t", "n", "d", "m")) == exact
+    assert found["bound"]["n"] > found["exact"]["n"]
+    assert cli.main(words) == 0
+    assert "exact: t = {}, n = {}, d = {}, m = {}\n".format(*exact) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fires", "--n", "7", "--d", "5", "--m", "1", "--a", "1", "--c", ".5"], "n = 7, d = 5: n must be (d - 2)t"),
+        (["fires", "--n", "6", "--d", "5", "--m", "0", "--a", "1", "--c", ".5"], "m = 0: must be at least 1"),
+        (["fires", "--n", "6", "--d", "5", "--m", "1", "--a", "x", "--c", ".5"], "a = 'x': must be a finite number"),
+        (["fires", "--n", "6", "--d", "5", "--m", "1", "--a", "-1", "--c", ".5"], "a = '-1': must be at least 0"),
+        (["fires", "--n", "6", "--d", "5", "--m", "1", "--a", "1", "--c", "1"], "c = '1': must lie strictly"),
+        (["fires", *WORKED, "--a", "1", "--seed", "-1"], "seed = -1: must be at least 0"),
+        (["fires", *WORKED, "--a", "1", "--kernel", "cosine"], "--kernel"),
+        (["fires", *WORKED], "--a"),
+        (["sizes", "--delta", "2", "--a0", "0", "--a1", "1", "--c", ".5"], "delta = "),
+        (["sizes", "--delta", ".1", "--a0", "0", "--a1", "1", "--c", ".5", "--t", "0"], "t = 0: must be at least 1"),
+        (["sizes", "--delta", ".1", "--a0", "0", "--a1", "1", "--c", ".5", "--d-max", "9"], "d_max = 9: no d up to it"),
+    ],
+)
+def test_bad_parameters_of_the_theorem(capsys, words, message):
+    try:
+        code = cli.main(words)
+    except SystemExit as error:
+        code = error.code
+    captured = capsys.readouterr()
+    assert code == 2
+    assert message in captured.err
+    assert not captured.out

@@ -1,10 +1,12 @@
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from attnsep.arrays import to_numpy
-from attnsep.data import QueryData
+from attnsep.data import QueryData, TokenData, require_decimal
 
 
 @pytest.mark.parametrize(
@@ -20,6 +22,8 @@ from attnsep.data import QueryData
         ({"n": 2, "high": math.nan}, "high = nan: must be finite and above 0"),
         ({"n": 2, "low": 2.0, "high": 1.0}, "low = 2.0, high = 1.0: must satisfy low <= high"),
         ({"n": 2, "spike": 0.0}, "spike = 0.0: must be finite and above 0"),
+        ({"n": 2, "high": 10**400}, "high = 1000*: must be finite and above 0"),
+        ({"n": 10, "spike": 1e308}, r"spike = 1e\+308: spike \* log n must be finite"),
     ],
 )
 def test_values_that_break_a_rule(parameters, message):
@@ -68,6 +72,31 @@ def test_one_low_and_one_high_keep_their_odd_token_beside_a_spike_at_the_end():
     assert v[:2].tolist() == [1.0, 2.0]
 
 
+def test_uniform_scores_use_the_whole_range(rng):
+    v = QueryData(n=1000, low=1.0, high=2.0).scores(rng)
+    assert v.min() < 1.02
+    assert v.max() > 1.98
+
+
+def test_whole_numbers_and_fractions_become_floats():
+    v = QueryData(n=3, low=1, high=Fraction(3, 2), spike=2.5).scores(None, fill="low")
+    assert v.tolist() == [2.5 * math.log(3), 1.0, 1.0]
+
+
+@pytest.mark.parametrize("rng", [None, 5, np.random.RandomState(0)])
+def test_draws_need_a_generator(rng):
+    with pytest.raises(TypeError, match=r"rng = .*: must be a numpy\.random\.Generator"):
+        QueryData(n=2).scores(rng)
+    with pytest.raises(TypeError, match=r"rng = .*: must be a numpy\.random\.Generator"):
+        QueryData(n=2).matrix(rng, scores=np.ones(2))
+
+
+@pytest.mark.parametrize("scores", [[1.0, 2.0], np.array([1j, 1.0]), np.array(["a", "b"])])
+def test_matrix_needs_real_scores(rng, scores):
+    with pytest.raises(TypeError, match=r"scores = .*must be a real"):
+        QueryData(n=2).matrix(rng, scores=scores)
+
+
 def test_unknown_fill():
     with pytest.raises(ValueError, match="fill = 'middle': must be uniform"):
         QueryData(n=2).scores(None, fill="middle")
@@ -94,3 +123,89 @@ def test_matrix_draws_scores_of_its_own(rng):
 def test_matrix_rejects_scores_that_it_cannot_have(rng, scores, message):
     with pytest.raises(ValueError, match=f"scores: .*{message}"):
         QueryData(n=2).matrix(rng, scores=scores)
+
+
+# Token data
+
+
+GOOD = {"n": 6, "d": 5, "a": 0.7, "c": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n": 1, "d": 3}, "n = 1: must be at least 2"),
+        ({"d": 2}, "d = 2: must be at least 3"),
+        ({"n": 7}, r"n = 7, d = 5: n must be \(d - 2\)t, a multiple of 3"),
+        ({"n": 2}, r"n = 2, d = 5: n must be \(d - 2\)t"),
+        ({"a": -0.1}, "a = -0.1: must be at least 0"),
+        ({"a": math.nan}, "a = nan: must be a finite number"),
+        ({"a": math.inf}, "a = inf: must be a finite number"),
+        ({"a": "1/0"}, "a = '1/0': must be a finite number"),
+        ({"a": "much"}, "a = 'much': must be a finite number or a decimal string"),
+        ({"c": 0}, "c = 0: must lie strictly between 0 and 1"),
+        ({"c": "1.0"}, "c = '1.0': must lie strictly between 0 and 1"),
+        ({"c": -0.5}, "c = -0.5: must be at least 0"),
+        ({"marked": 6}, "marked = 6: must be below n = 6"),
+        ({"marked": -1}, "marked = -1: must be at least 0"),
+        ({"gap": -1}, "gap = -1: must be at least 0"),
+    ],
+)
+def test_token_data_that_breaks_a_rule(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        TokenData(**(GOOD | parameters))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n": 6.0}, "n = 6.0: must be an integer"),
+        ({"d": "5"}, "d = '5': must be an integer"),
+        ({"marked": True}, "marked = True: must be an integer"),
+        ({"a": True}, "a = True: must be a real number"),
+        ({"a": None}, "a = None: must be a real number"),
+        ({"c": 0.5j}, "c = 0.5j: must be a real number"),
+    ],
+)
+def test_token_data_of_the_wrong_type(parameters, message):
+    with pytest.raises(TypeError, match=message):
+        TokenData(**(GOOD | parameters))
+
+
+@pytest.mark.parametrize(
+    "value", [0.7, "0.7", "7/10", "7e-1", Decimal("0.7"), Fraction(7, 10), np.float64(0.7), np.float32(0.7)]
+)
+def test_numbers_are_the_decimals_that_they_print(value):
+    assert require_decimal("a", value) == Fraction(7, 10)
+    assert TokenData(**(GOOD | {"a": value})) == TokenData(**GOOD)
+
+
+def test_token_data_at_its_borders():
+    data = TokenData(n=np.int64(2), d=np.int64(3), a=0, c="0.001", marked=np.int64(1), gap=0)
+    assert (data.t, data.b, data.marked_class, data.tau) == (2, Fraction(999, 1000), 0, 0.001 * math.sqrt(math.log(2)))
+    assert TokenData(n=10**300, d=1002, a=0.7, c=0.5).log_n == pytest.approx(300 * math.log(10), rel=1e-15)
+
+
+@pytest.mark.parametrize(("n", "d", "marked"), [(2, 3, 1), (3, 5, 2), (6, 5, 4), (40, 10, 17)])
+def test_token_matrix_entry_by_entry(xp, n, d, marked):
+    data, root = TokenData(n=n, d=d, a=0.7, c="0.4", marked=marked), math.sqrt(math.log(n))
+    A = data.matrix(xp)
+    assert A.dtype == xp.float64
+    wanted = np.zeros((n, d))
+    for i in range(n):
+        wanted[i, 1 + i % (d - 2)] = 0.6 * root
+        wanted[i, d - 1] = 0.4 * root
+    wanted[marked, 0] = 0.7 * root
+    np.testing.assert_allclose(to_numpy(A), wanted, rtol=1e-15)
+    assert data.marked_class == marked % (d - 2)
+    np.testing.assert_array_equal(to_numpy(data.classes(xp)), np.arange(n) % (d - 2))
+    assert bool(xp.all(data.X(xp) == 1))
+    assert data.X(xp).shape == (d, d)
+    assert data.matrix(xp, dtype=xp.float32).dtype == data.X(xp, dtype=xp.float32).dtype == xp.float32
+
+
+def test_row_sums_are_one_plus_the_mark():
+    data = TokenData(n=30, d=12, a="0.25", c="0.3", marked=7)
+    sums = data.matrix(np).sum(axis=1) / math.sqrt(data.log_n)
+    np.testing.assert_allclose(np.delete(sums, 7), 1, rtol=1e-14)
+    assert sums[7] == pytest.approx(1.25, rel=1e-14)

@@ -50,10 +50,21 @@ def test_spike_against_n_draws_ranges_and_marks():
     assert lines(axis)[0][:, 1].tolist() == [0.8, 0.9]
 
 
-def test_thresholds_name_every_curve():
-    axis = figures.thresholds([0.0, 1.0], {4.0: [0.1, 0.2], 0.9: [0.3, 0.1]}).axes[0]
-    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["κ = 4", "κ = 0.9"]
-    assert lines(axis)[1][:, 1].tolist() == [0.3, 0.1]
+def test_curves_name_every_line_and_draw_falling_x_from_large_to_small():
+    labels = {"x_label": "δ", "y_label": "n"}
+    axis = figures.curves([0.1, 0.01], {"first": [1, 2], "second": [3, 4]}, **labels, x_scale="log").axes[0]
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["first", "second"]
+    assert [data[:, 1].tolist() for data in lines(axis)] == [[1, 2], [3, 4]]
+    assert axis.xaxis_inverted()
+    assert not figures.curves([1, 2], {"one": [1, 2]}, **labels).axes[0].xaxis_inverted()
+
+
+def test_heat_maps_hold_the_matrices():
+    figure = figures.heat_maps({"a": np.eye(2), "b": np.ones((2, 3))})
+    assert [axis.get_images()[0].get_array().tolist() for axis in figure.axes] == [
+        np.eye(2).tolist(),
+        np.ones((2, 3)).tolist(),
+    ]
 
 
 def test_tail_against_bound_draws_both_and_the_ratio_of_their_logarithms():
@@ -68,9 +79,3 @@ def test_signed_sums_say_how_many_exceed_the_threshold():
     shares = [axis.get_title(loc="left").split("in ")[1] for axis in figure.axes]
     assert shares == ["50.0%", "100.0%", "0.0%", "0.0%"]
     assert [sum(bar.get_height() for bar in axis.patches) for axis in figure.axes] == [2, 2, 2, 2]
-
-
-def test_sizes_for_delta_draw_one_curve_for_each_way():
-    axis = figures.sizes_for_delta([0.1, 0.01], {"by the bound": [10, 20], "exactly": [5, 6]}).axes[0]
-    assert [data[:, 1].tolist() for data in lines(axis)] == [[10, 20], [5, 6]]
-    assert axis.xaxis_inverted()

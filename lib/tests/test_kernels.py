@@ -74,8 +74,15 @@ def test_linear_accepts_long_rows_of_one_sign():
 def test_kernels_reject_what_has_no_rows(kernel):
     with pytest.raises(TypeError, match="must be an array"):
         kernel([1.0, 2.0])
-    with pytest.raises(TypeError, match="dtype int64, must be real floating"):
+    with pytest.raises(TypeError, match="dtype int64, must be float64 or float32"):
         kernel(np.array([1, 2]))
     for empty in (np.ones((2, 0)), np.array(1.0)):
         with pytest.raises(ValueError, match="at least one token"):
             kernel(empty)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values())
+def test_half_precision_is_refused(kernel):
+    """Its sum over 70000 tokens overflows, and all weights would be 0."""
+    with pytest.raises(TypeError, match="scores: dtype float16"):
+        kernel(np.ones(70_000, np.float16))

@@ -33,3 +33,27 @@ def test_linear_stays_exact_on_fractions():
 def test_softmax_by_hand():
     e = np.e
     np.testing.assert_allclose(reference.softmax([0.0, 1.0]), [1 / (1 + e), e / (1 + e)], rtol=1e-15)
+
+
+def test_attend_is_numpys(rng):
+    q, k, v = rng.uniform(0, 1, (3, 2)), rng.uniform(0, 1, (5, 2)), rng.standard_normal((5, 4))
+    scores = q @ k.T
+    softmax = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    np.testing.assert_allclose(reference.attend(q, k, v), softmax @ v, rtol=1e-13)
+    linear = scores / scores.sum(1, keepdims=True)
+    np.testing.assert_allclose(reference.attend(q, k, v, kernel="linear"), linear @ v, rtol=1e-13)
+
+
+def test_values_and_network_stay_exact_on_fractions():
+    half = Fraction(1, 2)
+    A, X = [[half, 1], [0, 1]], [[1, 1], [1, 1]]
+    rows = reference.values(A, A, A, X, kernel="linear")
+    assert rows == [[Fraction(3, 10), 1]] * 2  # scores 9/4, 3/2 and 3/2, 1: weights 3/5 and 2/5 in both rows
+    y = [[1, 1], [1, -1]]
+    assert reference.network(rows, y, 1) == Fraction(3, 5)
+    assert reference.network(rows, y, Fraction(13, 10)) == 0
+
+
+def test_network_is_numpys(rng):
+    rows, y = rng.standard_normal((4, 3)), np.sign(rng.standard_normal((3, 5)))
+    assert reference.network(rows, y, 0.25) == pytest.approx(np.maximum(rows @ y - 0.25, 0).sum(), rel=1e-13)

@@ -3,6 +3,8 @@
 A wrong definition that the library, its twins and its claims share would pass every other test.
 """
 
+from itertools import product
+
 import numpy as np
 
 
@@ -40,3 +42,54 @@ def test_tensor_trick(rng):
     assert K.shape == (n**2, d**2)
     for j in range(n):
         assert np.array_equal(K[j * n : (j + 1) * n] @ X.reshape(-1), (A1 @ X @ A2.T)[j])
+
+
+def token_matrix(n, d, a, c, marked):
+    """n tokens of width d: a mark, one of d − 2 classes, a constant; all times the square root of log n."""
+    A = np.zeros((n, d))
+    A[marked, 0] = a
+    A[np.arange(n), 1 + np.arange(n) % (d - 2)] = 1 - c
+    A[:, -1] = c
+    return np.sqrt(np.log(n)) * A
+
+
+def test_lemma_d_2():
+    for (n, d), a, c in product(((2, 3), (12, 6), (200, 52)), (0, 0.05, 0.5, 1.0), (0.1, 0.5, 0.9)):
+        A, j, L = token_matrix(n, d, a, c, n // 2), n // 2, np.log(n)
+        others = np.arange(n) != j
+        scores = A @ np.ones((d, d)) @ A.T
+        for row in range(n):
+            u_exp, u_lin, own = np.exp(scores[row]), scores[row], (1 + a) if row == j else 1
+            np.testing.assert_allclose(u_exp[j], n ** (own * (1 + a)), rtol=1e-11)
+            np.testing.assert_allclose(u_exp[others], n**own, rtol=1e-11)
+            np.testing.assert_allclose(u_lin[j], own * (1 + a) * L, rtol=1e-13)
+            np.testing.assert_allclose(u_lin[others], own * L, rtol=1e-13)
+            np.testing.assert_allclose(u_exp.sum(), n ** (own * (1 + a)) + (n - 1) * n**own, rtol=1e-11)
+            np.testing.assert_allclose(u_lin.sum(), own * (n + a) * L, rtol=1e-13)
+            f_exp, f_lin = weights(scores[row])
+            np.testing.assert_allclose(f_exp[j], 1 / (1 + (n - 1) * n ** (-own * a)), rtol=1e-11)
+            np.testing.assert_allclose(f_lin[j], (1 + a) / (n + a), rtol=1e-12)
+
+
+def fired(A, tau, signs):
+    """Which columns of signs make the network with softmax, and the one with linear attention, exceed τ somewhere."""
+    scores = A @ np.ones((A.shape[1], A.shape[1])) @ A.T
+    f = [weights(row) for row in scores]
+    return [np.max(np.array([pair[kind] for pair in f]) @ A @ signs, axis=0) > tau for kind in (0, 1)]
+
+
+def test_theorem_3_6(rng):
+    """n = 120, d = 122, a0 = 0.05, a1 = 0.7, c = 0.5: P[some of m columns exceeds τ] from 20000 columns of signs."""
+    n, d, c, m = 120, 122, 0.5, 9
+    tau = (c + 0.1) * np.sqrt(np.log(n))
+    signs = rng.choice([-1.0, 1.0], (d, 20_000))
+    (exp0, lin0), (exp1, lin1) = (fired(token_matrix(n, d, a, c, 5), tau, signs) for a in (0.05, 0.7))
+    network = {name: 1 - (1 - np.mean(x)) ** m for name, x in (("e0", exp0), ("l0", lin0), ("e1", exp1), ("l1", lin1))}
+    assert network["e1"] >= 1 - (7 / 8) ** m
+    assert network["e1"] > 0.88
+    assert max(network["e0"], network["l0"], network["l1"]) < 0.12
+    p, q = (1 / (1 + (n - 1) * n ** (-0.05 * own)) for own in (1.05, 1))
+    bound = sum(
+        np.exp(-((0.1 - 0.05 * w) ** 2) / (2 * c**2 * (w**2 + (d - 3) * ((1 - w) / (n - 1)) ** 2))) for w in (p, q)
+    )
+    assert np.mean(exp0) <= bound

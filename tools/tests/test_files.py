@@ -1,4 +1,9 @@
+import sys
+from types import SimpleNamespace
+
+import nbformat
 import pytest
+from nbclient.exceptions import CellExecutionError
 
 from attnsep.claims import status_line
 from tools import files, notebooks
@@ -46,6 +51,18 @@ def test_nothing_is_stored_when_a_claim_is_not_as_expected(monkeypatch, capsys):
     assert "nothing was stored" in capsys.readouterr().err
 
 
+def test_nothing_is_stored_when_a_cell_fails(monkeypatch, capsys):
+    def failing(path):
+        raise CellExecutionError("traceback", "NameError", "x")
+
+    monkeypatch.setattr(notebooks, "verify", lambda progress: [])
+    monkeypatch.setattr(notebooks, "executed", failing)
+    monkeypatch.setattr(notebooks, "write", lambda *_: pytest.fail("wrote"))
+    monkeypatch.setenv("ATTNSEP_RECORD", "unused")
+    assert notebooks.main() == 1
+    assert "nothing was stored" in capsys.readouterr().err
+
+
 def test_an_unknown_chapter_is_named(capsys):
     assert notebooks.main("no-such-chapter") == 2
     assert "CHAPTER=no-such-chapter: must be one of" in capsys.readouterr().err
@@ -59,3 +76,29 @@ def test_an_old_python_gets_one_sentence(monkeypatch):
 
 def test_this_python_is_good_enough():
     assert missing() is None
+
+
+def launch(monkeypatch, **modules):
+    """Run the launch cell where attnsep cannot be imported; return what it asked pip for."""
+    asked = []
+    shell = SimpleNamespace(run_line_magic=lambda name, line: asked.append((name, line)))
+    for name, module in {"attnsep": None, **modules}.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    exec(notebooks.LAUNCH.format(address="https://example.org/book"), {"get_ipython": lambda: shell})
+    return asked
+
+
+def test_launch_cell_installs_on_colab(monkeypatch):
+    asked = launch(monkeypatch, **{"google.colab": SimpleNamespace()})
+    assert asked == [("pip", "install -q git+https://example.org/book")]
+
+
+def test_launch_cell_says_what_to_type_elsewhere(monkeypatch):
+    with pytest.raises(ImportError, match=r"attnsep is missing: pip install -q git\+https://example\.org/book"):
+        launch(monkeypatch)
+
+
+@pytest.mark.parametrize("path", sorted(files.CHAPTERS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_every_notebook_begins_with_the_launch_cell(path):
+    first = next(cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
+    assert first.source == notebooks.LAUNCH.format(address=notebooks.address())

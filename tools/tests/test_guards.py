@@ -93,6 +93,8 @@ def test_notebook_guard_accepts(notebook):
         (code("print(1);"), "ends in ';'"),
         (code("# NBVAL_IGNORE_OUTPUT\nprint(1)"), "look away"),
         (code(tags=["nbval-skip"]), "look away"),
+        (code(tags=["remove-cell"]), "a reader must see"),
+        (code(tags=["remove-output", "hide-input"]), "a reader must see"),
         (code(outputs=[nbformat.v4.new_output("error", ename="ValueError", evalue="", traceback=[])]), "an error"),
         (code(outputs=[printed("careful", name="stderr")]), "stderr"),
         (code(outputs=[printed("/home/me/file.py")]), "an absolute path"),
@@ -151,7 +153,7 @@ def entry(**changes):
     return Claim(**(fields | rest | {"cases": None} | changes))
 
 
-BLOCK = "```{prf:lemma} A title · extension\n:label: a-claim\n\nFor all: $1 <\n2$\n```"
+BLOCK = "```{prf:lemma} A title · extension\n:label: a-claim\n:class: mark-extension\n\n$1 <\n2$\n```"
 
 
 def chapter(block=BLOCK, source='check("a-claim")'):
@@ -160,7 +162,7 @@ def chapter(block=BLOCK, source='check("a-claim")'):
 
 def test_closure_guard_accepts():
     used = Definition(id="def-x", mark="source", source="s", statement="x", chapter="one")
-    block = BLOCK + "\n\n````{prf:definition} X · source\n:label: def-x\n\nx\n````"
+    block = BLOCK + "\n\n````{prf:definition} X · source\n:label: def-x\n:class: mark-source\n\nx\n````"
     ledger = {"a-claim": entry(uses=("def-x",)), "def-x": used}
     assert closure_problems({"one": chapter(block)}, ledger) == []
 
@@ -172,7 +174,11 @@ def test_closure_guard_accepts():
         ({"two": chapter()}, {"a-claim": entry()}, "no statement block in its chapter 'one'"),
         ({"one": chapter(source="")}, {"a-claim": entry()}, "never calls check"),
         ({"one": chapter()}, {"a-claim": entry(statement="$1 < 3$")}, "not word for word"),
-        ({"one": chapter()}, {"a-claim": entry(mark="completed")}, "must name its mark"),
+        ({"one": chapter(BLOCK.replace("title · extension", "title"))}, {"a-claim": entry()}, "must name its mark"),
+        ({"one": chapter(BLOCK.replace("mark-ext", "mark-complet"))}, {"a-claim": entry()}, "must have the class"),
+        ({"one": chapter(BLOCK.replace("2$", "2$ And more."))}, {"a-claim": entry()}, "not word for word"),
+        ({"one": chapter(BLOCK + "\n\n:::{prf:theorem} X\n:::")}, {"a-claim": entry()}, "no block of backticks"),
+        ({"one": chapter(BLOCK + "\n\n- ```{prf:lemma} X\n  ```")}, {"a-claim": entry()}, "no block of backticks"),
         ({"one": chapter()}, {"a-claim": entry(uses=("b-claim",))}, "uses 'b-claim', which is not"),
         ({"one": chapter()}, {"a-claim": entry(uses=("a-claim",))}, "a cycle among a-claim"),
         ({"one": chapter(BLOCK + "\n\n" + BLOCK)}, {"a-claim": entry()}, "stands twice"),

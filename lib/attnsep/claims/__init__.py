@@ -22,5 +22,6 @@ for part in (
     "one_query",
     "random_signs",
     "one_query_separation",
+    "tokens",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")

@@ -43,6 +43,10 @@ class Case:
     reached: dict = field(default_factory=dict)
     upper: float | None = None
 
+    def __post_init__(self):
+        if not 0 <= self.tolerance < math.inf:
+            raise ValueError(f"tolerance = {self.tolerance!r}: must be finite and at least 0")
+
     @property
     def verdict(self):
         """``holds``, ``refuted`` or ``undecided``.
@@ -330,7 +334,7 @@ def find(id):
     ...
     ValueError: id = 'no-such-claim': the ledger has no claim of this name
     """
-    entry = LEDGER.get(id)
+    entry = LEDGER.get(id) if isinstance(id, str) else None
     if not isinstance(entry, Claim):
         raise ValueError(f"id = {id!r}: the ledger has no claim of this name")
     return entry
@@ -379,10 +383,14 @@ def verify(ids=None, *, xp=None, progress=False):
     ValueError
         If an id is unknown.
     """
-    entries = [find(id) for id in ids] if ids else claims()
+    if isinstance(ids, str):
+        raise TypeError(f"ids = {ids!r}: must be a sequence of ids")
+    entries = [find(id) for id in dict.fromkeys(ids)] if ids else claims()
     if progress:
-        from tqdm import tqdm
-
+        try:
+            from tqdm import tqdm
+        except ImportError:  # a bar is a comfort, not a dependency
+            return [run(entry, xp) for entry in entries]
         entries = tqdm(entries, unit="claim", disable=None, leave=False)
     return [run(entry, xp) for entry in entries]
 
@@ -400,7 +408,7 @@ def at_most(value, bound, /, tolerance=0.0, **reached):
     >>> at_most(0.5, 1.0, n=2)
     Case(margin=0.5, tolerance=0.0, reached={'n': 2}, upper=None)
     """
-    return Case(1 - _largest(value) / bound, tolerance, reached)
+    return Case((bound - _largest(value)) / _size(bound), tolerance, reached)
 
 
 def at_least(value, bound, /, tolerance=0.0, **reached):
@@ -411,11 +419,11 @@ def at_least(value, bound, /, tolerance=0.0, **reached):
     >>> at_least(0.5, 1.0).verdict
     'refuted'
     """
-    return Case(-_largest(-value) / bound - 1, tolerance, reached)
+    return Case((-_largest(-value) - bound) / _size(bound), tolerance, reached)
 
 
 def within(value, low, high, /, tolerance=0.0, **reached):
-    """Case for low ≤ value ≤ high, both positive; the worse of the two relative slacks.
+    """Case for low ≤ value ≤ high; the worse of the two relative slacks.
 
     Examples
     --------
@@ -436,7 +444,14 @@ def equal(value, wanted, /, tolerance=0.0, **reached):
     >>> equal(1.0, 2.0).margin
     -0.5
     """
-    return Case(-_largest(abs(value - wanted)) / (_largest(abs(wanted)) or 1.0), tolerance, reached)
+    if getattr(value, "shape", ()) != getattr(wanted, "shape", ()):
+        raise ValueError(f"value, wanted: shapes {value.shape} and {wanted.shape}, must be equal")
+    return Case(-_largest(abs(value - wanted)) / _size(_largest(abs(wanted))), tolerance, reached)
+
+
+def _size(bound):
+    """Return what a slack is relative to: the bound's size, or 1 where the bound is 0."""
+    return abs(bound) or 1.0
 
 
 def _largest(value):

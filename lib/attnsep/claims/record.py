@@ -19,11 +19,19 @@ def read_record():
     -------
     dict of str to dict
         By claim id; empty before the first run.
+
+    Raises
+    ------
+    ValueError
+        If the file is there and is no record.
     """
     path = record_path()
     if not path.exists():
         return {}
-    return {row["id"]: row for row in json.loads(path.read_text(encoding="utf-8"))}
+    try:
+        return {row["id"]: row for row in json.loads(path.read_text(encoding="utf-8"))}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path}: is no record of claims ({type(error).__name__}: {error})") from None
 
 
 def record_text(evidence):

@@ -82,9 +82,9 @@ def card(chapter):
     if not entries:
         raise ValueError(f"chapter = {chapter!r}: the ledger has nothing for it")
     rows = [
-        (Link(e.id, e.chapter), e.mark, e.source, e.level if isinstance(e, Claim) else "definition") for e in entries
+        (Link(e.id, e.chapter), e.mark, e.level if isinstance(e, Claim) else "definition", e.source) for e in entries
     ]
-    return Table(("statement", "who says it", "where in the source card", "evidence"), tuple(rows))
+    return Table(("statement", "who says it", "evidence", "where in the source card"), tuple(rows))
 
 
 def claims_table(record=None):

@@ -1,0 +1,229 @@
+"""Streamed attention against all scores at once, against the literal twin, and its memory."""
+
+import tracemalloc
+from itertools import product
+
+import numpy as np
+import pytest
+
+from attnsep import attention, kernels, reference, tokens
+from attnsep.arrays import to_numpy
+from attnsep.attention import attend, distinct_rows, row_scores, values
+from attnsep.data import TokenData
+from attnsep.network import fires, network, signs
+
+EPS = np.finfo(float).eps
+KERNELS = ("softmax", "linear")
+
+
+def direct(q, k, v, kernel):
+    return kernels.KERNELS[kernel](q @ k.T) @ v
+
+
+def draw(rng, rows, n, d, width):
+    """Positive entries, so that linear row sums do not cancel."""
+    return rng.uniform(0, 1, (rows, d)), rng.uniform(0, 1, (n, d)), rng.standard_normal((n, width))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("unique", [True, False])
+@pytest.mark.parametrize("blocks", [(1, 1), (2, 6), (3, 7), (512, 2**17)])
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (5, 7, 3, 2), (8, 6, 2, 4), (1, 9, 4, 3)])
+def test_streamed_is_direct(xp, rng, monkeypatch, shape, blocks, unique, kernel):
+    monkeypatch.setattr(attention, "BLOCK_ROWS", blocks[0])
+    monkeypatch.setattr(attention, "BLOCK_SCORES", blocks[1])
+    q, k, v = draw(rng, *shape)
+    q[-1] = q[0]
+    found = attend(*(xp.asarray(x) for x in (q, k, v)), kernel=kernel, unique=unique)
+    assert found.dtype == xp.float64
+    np.testing.assert_allclose(to_numpy(found), direct(q, k, v, kernel), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        to_numpy(found), reference.attend(q.tolist(), k.tolist(), v.tolist(), kernel), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 1e4])
+def test_softmax_meets_larger_scores_late(rng, monkeypatch, scale):
+    """Ascending scores change the maximum in every block; huge ones overflow unless it is subtracted."""
+    monkeypatch.setattr(attention, "BLOCK_SCORES", 8)
+    k = np.sort(scale * rng.standard_normal((50, 1)), axis=0)
+    for keys in (k, k[::-1]):
+        q, v = np.array([[1.0], [-1.0]]), rng.standard_normal((50, 3))
+        np.testing.assert_allclose(attend(q, keys, v), direct(q, keys, v, "softmax"), rtol=1e-11)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_dtype_is_kept(xp, rng, kernel):
+    q, k, v = draw(rng, 4, 6, 3, 2)
+    found = attend(*(xp.asarray(x, dtype=xp.float32) for x in (q, k, v)), kernel=kernel)
+    assert found.dtype == xp.float32
+    np.testing.assert_allclose(to_numpy(found), direct(q, k, v, kernel), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_permuting_tokens_changes_nothing_and_permuting_queries_permutes(rng, kernel):
+    q, k, v = draw(rng, 5, 8, 3, 2)
+    order, rows = rng.permutation(8), rng.permutation(5)
+    wanted = attend(q, k, v, kernel=kernel)
+    np.testing.assert_allclose(attend(q, k[order], v[order], kernel=kernel), wanted, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(attend(q[rows], k, v, kernel=kernel), wanted[rows], rtol=1e-13, atol=1e-14)
+
+
+def test_linear_reports_how_close_its_sums_come_to_cancelling(rng):
+    q, k, v = draw(rng, 5, 8, 3, 2)
+    output, sure = attend(q, k, v, kernel="linear", report=True)
+    np.testing.assert_array_equal(output, attend(q, k, v, kernel="linear"))
+    assert sure == pytest.approx(1, rel=1e-12)
+    k[0] = -3 * k[0]
+    scores, terms = q @ k.T, np.abs(q) @ np.abs(k).T
+    _, reported = attend(q, k, v, kernel="linear", report=True)
+    assert reported == pytest.approx(np.min(np.abs(scores.sum(1)) / terms.sum(1)), rel=1e-12)
+    assert reported <= np.min(np.abs(scores.sum(1)) / np.abs(scores).sum(1)) + 1e-15
+
+
+# Equal rows
+
+
+def test_equal_rows_are_found(xp, rng):
+    few = rng.standard_normal((3, 5))
+    q = xp.asarray(few[rng.integers(0, 3, 1000)])
+    distinct, place = distinct_rows(q)
+    assert distinct.shape == (3, 5)
+    assert bool(xp.all(xp.take(distinct, place, axis=0) == q))
+
+
+def test_different_rows_with_equal_sums_are_not_taken_for_equal():
+    a, b = np.sin(1.0), np.sin(2.0)
+    q = np.array([[b, 0.0], [0.0, a], [b, 0.0], [1.0, 1.0]])  # the first two have the sum sin 1 · sin 2
+    distinct, place = distinct_rows(q)
+    assert place is None
+    assert distinct is q
+    v = np.arange(8.0).reshape(4, 2)
+    np.testing.assert_allclose(attend(q, q, v), direct(q, q, v, "softmax"), rtol=1e-13)
+
+
+def test_rows_without_equals_are_left_alone(rng):
+    q = rng.standard_normal((10, 3))
+    assert distinct_rows(q)[0] is q
+    assert distinct_rows(q[:0])[1] is None
+
+
+def test_equal_rows_are_computed_once(rng, monkeypatch):
+    seen = []
+
+    def spy(xp, q, k, v):
+        seen.append(q.shape[0])
+        return attention._attend_softmax(xp, q, k, v)
+
+    monkeypatch.setitem(attention.ATTEND, "softmax", spy)
+    data = TokenData(n=60, d=12, a=0.7, c=0.5)
+    A = data.matrix(np)
+    values(A, A, A, data.X(np))
+    attend(A @ data.X(np), A, A, unique=False)
+    assert seen == [2, 60]
+
+
+# The token data
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("n", "d", "a", "c"), [(2, 3, 0.7, 0.5), (6, 5, 0.05, 0.9), (12, 6, 1, 0.1), (40, 22, 0, 0.5)])
+def test_values_are_closed_form_and_the_kronecker_twin(xp, n, d, a, c, kernel):
+    data = TokenData(n=n, d=d, a=a, c=c, marked=n - 1)
+    A, X = data.matrix(xp), data.X(xp)
+    found = to_numpy(values(A, A, A, X, kernel))
+    literal = [to_numpy(x).tolist() for x in (A, A, A, X)]
+    np.testing.assert_allclose(found, reference.values(*literal, kernel=kernel), rtol=1e-12, atol=1e-14)
+    rows = tokens.values_closed(n, d, a, c, kernel)
+    for j in range(n):
+        closed = rows[j != n - 1]
+        wanted = [closed.first, *[closed.others] * (d - 2), closed.last]
+        wanted[data.marked_class + 1] = closed.own
+        np.testing.assert_allclose(found[j], wanted, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_general_weights_against_all_scores(xp, rng, kernel):
+    A1, A2, A3, X = (rng.uniform(0, 1, shape) for shape in ((9, 4), (9, 4), (9, 4), (4, 4)))
+    A1[5] = A1[2]
+    found = values(*(xp.asarray(x) for x in (A1, A2, A3, X)), kernel=kernel)
+    wanted = kernels.KERNELS[kernel](row_scores(A1, A2, X)) @ A3
+    np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_real_networks_fire_where_the_exact_instance_does(xp, rng, kernel):
+    """No parameter here has ties, so that rounding cannot turn a verdict."""
+    fired = 0
+    for (n, d), (a, c) in product(((4, 6), (30, 12)), ((0.7, 0.5), (0.05, 0.3), (1.3, 0.9))):
+        data = TokenData(n=n, d=d, a=a, c=c, marked=n // 2)
+        A = data.matrix(xp)
+        rows = values(A, A, A, data.X(xp), kernel)
+        for _ in range(20):
+            y = signs(rng, d, 2, np)
+            verdict = fires(rows, xp.asarray(y), data.tau)
+            assert verdict is tokens.instance_fires(y, data, kernel)
+            twin = reference.network(to_numpy(rows).tolist(), y.tolist(), data.tau)
+            assert float(network(rows, xp.asarray(y), data.tau)) == pytest.approx(twin, rel=1e-12, abs=1e-12)
+            fired += verdict
+    assert 0 < fired < 120
+
+
+# Memory
+
+
+def added(call):
+    """Bytes at the peak of a call beyond what stood before and what it returns."""
+    tracemalloc.start()
+    output = call()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak - output.nbytes
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_memory_of_random_rows(rng, kernel):
+    """n = 3000: all scores would take 69 MiB.  What grows with n are a few columns, and copies for linear attention."""
+    q, k, v = draw(rng, 3000, 3000, 66, 66)
+    assert added(lambda: attend(q, k, v, kernel=kernel)) < 6 * 2**20
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_memory_of_the_token_data(kernel):
+    data = TokenData(n=100_000, d=52, a=0.7, c=0.5)
+    A, X = data.matrix(np), data.X(np)
+    assert added(lambda: values(A, A, A, X, kernel)) < 8 * 2**20
+    assert added(lambda: data.matrix(np)) < 2**20
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda o: attend(o, o, o, kernel="cosine"), ValueError, "kernel = 'cosine': must be one of softmax, linear"),
+        (lambda o: attend(o, o, o, report=True), ValueError, "report = True: only kernel = 'linear'"),
+        (lambda o: attend(o, o[:, :1], o), ValueError, r"k: shape \(3, 1\), must be \(n, 2\)"),
+        (lambda o: attend(o, o, o[:2]), ValueError, r"v: shape \(2, 2\), must be \(3, width\)"),
+        (lambda o: attend(o[0], o, o), ValueError, r"q: shape \(2,\), must be \(rows, d\)"),
+        (lambda o: attend(o, o[:0], o[:0]), ValueError, r"k: shape \(0, 2\), must have at least one row"),
+        (lambda o: attend(o[:0], o, o), ValueError, r"q: shape \(0, 2\), must have at least one row"),
+        (lambda o: attend(o.astype(np.float32), o, o), TypeError, "q, k, v: dtypes float32, float64, float64; use one"),
+        (lambda o: attend(o.astype(int), o, o), TypeError, "q: dtype int64, must be float64 or float32"),
+        (lambda o: attend(o, [[1.0, 1.0]], o), TypeError, "k = "),
+        (lambda o: attend(o * np.nan, o, o), ValueError, "q, k, v: the result is not finite"),
+        (lambda o: attend(o, o, o * np.inf), ValueError, "q, k, v: the result is not finite"),
+        (lambda o: attend(o, o - [[0], [1], [2]], o, kernel="linear"), ValueError, "sum to 0 .*alpha_lin = 0"),
+        (lambda o: attend(0 * o, o, o, kernel="linear"), ValueError, "sum to 0 .*alpha_lin = 0"),
+        (lambda o: values(o, o, o[:2], np.ones((2, 2))), ValueError, r"A3: shape \(2, 2\), must be \(3, 2\)"),
+        (lambda o: values(o, o, o, np.ones((2, 3))), ValueError, r"X: shape \(2, 3\), must be \(2, 2\)"),
+    ],
+)
+def test_bad_input_is_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call(np.ones((3, 2)))
+
+
+def test_sums_that_cancel_within_rounding_are_refused(rng):
+    k = rng.standard_normal((1000, 3))
+    k -= k.mean(axis=0)
+    with pytest.raises(ValueError, match="alpha_lin = 0"):
+        attend(rng.standard_normal((4, 3)), k, k, kernel="linear")

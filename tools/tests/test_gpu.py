@@ -1,0 +1,117 @@
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from attnsep.arrays import namespace
+from attnsep.claims import framework, tables
+from tools import gpu
+
+PART = {"passed": 5, "failed": 0, "skipped": 1, "seconds": 0.1}
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """The whole run without its slow parts, and without a trace in this process."""
+    monkeypatch.setattr(gpu, "prepare", lambda *_: None)
+    monkeypatch.setattr(gpu, "run_pytest", lambda *words: dict(PART))
+    monkeypatch.setattr(gpu, "N", 100)
+    monkeypatch.setattr(gpu, "ROUNDS", 1)
+    first = framework.claims()[:2]
+    monkeypatch.setattr(framework, "claims", lambda: first)
+    monkeypatch.setattr("attnsep.claims.record.differences", lambda evidence, record: [])
+
+
+def rehearse(path):
+    return gpu.main(["--backend", "numpy", "--result", str(path)])
+
+
+def test_a_rehearsal_writes_what_the_page_reads(quick, tmp_path, capsys):
+    path = tmp_path / "gpu.json"
+    assert rehearse(path) == 0
+    result = json.loads(path.read_text())
+    assert result["tests"] == PART
+    assert [row["verdict"] for row in result["claims"]["rows"]] == ["holds", "holds"]
+    assert [row["n"] for row in result["timings"]] == [100] * 3
+    assert "2 of" in repr(tables.gpu_table(path))
+    assert capsys.readouterr().out.splitlines()[-2] == "12 passed, 0 failed, 2 skipped"
+
+
+def test_a_rehearsal_does_not_replace_the_stored_result(quick, capsys):
+    assert gpu.main(["--backend", "numpy"]) == 2
+    assert gpu.main(["--backend", "numpy", "--result", str(gpu.RESULT)]) == 2
+    assert "must not replace" in capsys.readouterr().err
+
+
+def test_a_missing_folder_is_named_before_anything_runs(quick, tmp_path, capsys):
+    assert rehearse(tmp_path / "none" / "gpu.json") == 2
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_without_cupy_nothing_runs_and_one_sentence_says_why(quick, monkeypatch, tmp_path, capsys):
+    def cannot(backend=None):
+        raise RuntimeError("CuPy cannot run here (no driver)")
+
+    monkeypatch.setattr("attnsep.arrays.namespace", cannot)
+    assert gpu.main(["--result", str(tmp_path / "gpu.json")]) == 1
+    assert capsys.readouterr() == ("", "make gpu: CuPy cannot run here (no driver). Nothing was run.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_packages_are_named():
+    assert gpu.missing(("numpy",)) is None
+    assert "lacks no_such_package." in gpu.missing(("numpy", "no_such_package"))
+
+
+def test_a_claim_that_breaks_off_fails_alone(quick, monkeypatch, tmp_path, capsys):
+    whole, first = framework.run, framework.claims()[0]
+
+    def run(entry, xp):
+        if entry is first:
+            raise TypeError("implicit conversion")
+        return whole(entry, xp)
+
+    monkeypatch.setattr(framework, "run", run)
+    assert rehearse(tmp_path / "gpu.json") == 1
+    rows = json.loads((tmp_path / "gpu.json").read_text())["claims"]["rows"]
+    assert [row["verdict"] for row in rows] == ["broke off (TypeError)", "holds"]
+    assert f"{first.id}: broke off (TypeError), not as expected" in capsys.readouterr().err
+
+
+def test_timings_that_break_off_keep_the_rest(quick, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(gpu, "timed", lambda *_: 1 / 0)
+    assert rehearse(tmp_path / "gpu.json") == 1
+    assert json.loads((tmp_path / "gpu.json").read_text())["timings"] == []
+    assert "timings: broke off" in capsys.readouterr().err
+
+
+def test_pytest_is_counted_and_its_breaking_off_is_a_failure(tmp_path):
+    good = tmp_path / "test_good.py"
+    good.write_text("import pytest\ndef test_a(): pass\n@pytest.mark.skip\ndef test_b(): pass\n")
+    counted = gpu.run_pytest(str(good))
+    assert (counted["passed"], counted["failed"], counted["skipped"]) == (1, 0, 1)
+    assert gpu.run_pytest(str(tmp_path / "none"))["failed"] == 1
+
+
+def test_the_gpu_is_named_with_its_versions(monkeypatch):
+    runtime = SimpleNamespace(
+        getDeviceProperties=lambda id: {"name": f"GPU {id}".encode()},
+        runtimeGetVersion=lambda: 12090,
+        driverGetVersion=lambda: 13000,
+    )
+    cuda = SimpleNamespace(runtime=runtime, Device=lambda: SimpleNamespace(id=0))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(__version__="14.2.0", cuda=cuda))
+    found = gpu.machine("cupy")
+    assert found["device"] == "GPU 0"
+    assert {"CuPy": "14.2.0", "CUDA runtime": "12.9", "CUDA driver": "13.0"}.items() <= found["versions"].items()
+
+
+def test_both_libraries_are_timed_on_an_idle_device(monkeypatch):
+    waited = []
+    monkeypatch.setattr(gpu, "N", 10)
+    monkeypatch.setattr(gpu, "synchroniser", lambda library: lambda: waited.append(library))
+    monkeypatch.setattr("attnsep.arrays.namespace", lambda library: namespace("numpy"))
+    rows = gpu.timings("cupy")
+    assert all(set(row["milliseconds"]) == {"numpy", "cupy"} for row in rows)
+    assert waited[:4] == ["numpy", "numpy", "cupy", "cupy"]

@@ -1,0 +1,71 @@
+"""The verbs run what they promise, and a failure anywhere becomes an exit status."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from tools import files, lock, pages, steps
+
+
+@pytest.mark.parametrize(
+    ("codes", "status", "last"), [((0, 0), 0, "2 passed, 0 failed"), ((1, 0), 1, "1 passed, 1 failed")]
+)
+def test_a_failing_step_does_not_hide_and_does_not_stop_the_others(monkeypatch, capsys, codes, status, last):
+    results = iter(codes)
+    monkeypatch.setattr(steps.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=next(results)))
+    assert steps.main(["format", "lint"]) == status
+    out = capsys.readouterr().out
+    assert out.splitlines()[-1] == last
+    assert ("FAILED" in out) == bool(status)
+
+
+def test_notebooks_are_compared_strictly():
+    command = steps.STEPS["notebooks"]
+    assert "--nbval" in command
+    assert not {"--nbval-lax", "--nbval-sanitize-with"} & set(command)
+    assert command == steps.STEPS["strict notebooks"]
+
+
+def test_claims_are_compared_with_the_record():
+    assert steps.STEPS["claims"][-2:] == ("verify", "--compare")
+    assert steps.STEPS["claims"] == steps.STEPS["strict claims"]
+
+
+def test_the_book_is_built_with_warnings_as_errors():
+    assert {"-n", "-W", "--keep-going", "--all"} <= set(steps.STEPS["book"])
+
+
+def test_make_test_runs_every_step():
+    makefile = (files.ROOT / "Makefile").read_text(encoding="utf-8")
+    line = re.search(r"^test:.*\n\t@\$\(RUN\) tools\.steps (.*)$", makefile, re.MULTILINE)[1]
+    named = {first or second for first, second in re.findall(r'"([^"]+)"|(\S+)', line)}
+    assert named == steps.STEPS.keys() - {"fallback"}  # which needs an environment of its own: make test-cupy
+
+
+def test_pages_report_their_problems(tmp_path, capsys):
+    (tmp_path / "a.html").write_text("<p>so $n^2$ entries</p>")
+    assert pages.main(tmp_path) == 1
+    (tmp_path / "a.html").write_text("<p>fine</p>")
+    pages._parsed.cache_clear()
+    assert pages.main(tmp_path) == 0
+    (tmp_path / "a.css").write_text("@import 'https://example.org/a.css';")
+    assert pages.main(tmp_path) == 1
+    assert "a.css: loads https://example.org/a.css" in capsys.readouterr().err
+
+
+def test_writing_the_same_text_leaves_the_file_alone(tmp_path):
+    """Make compares times: an unchanged lock file must not ask for a new environment."""
+    path = tmp_path / "a.txt"
+    files.write(path, "text")
+    before = path.stat().st_mtime_ns
+    files.write(path, "text")
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_lock_file_that_names_a_host_is_not_written(monkeypatch):
+    pins = SimpleNamespace(stdout="numpy @ https://example.org/numpy.whl\n")
+    monkeypatch.setattr(lock.subprocess, "run", lambda *_, **__: pins)
+    monkeypatch.setattr(lock, "write", lambda *_: pytest.fail("wrote"))
+    with pytest.raises(SystemExit, match="names a host"):
+        lock.main()
