@@ -181,7 +181,7 @@ def curves(x, series, *, x_label, y_label, x_scale="linear", y_scale="linear"):
             axis.yaxis.set_minor_locator(AutoMinorLocator(5))
         if x[0] > x[-1]:
             axis.invert_xaxis()
-        axis.grid(True, which="both", alpha=0.3)
+        axis.grid(True, which="minor", alpha=0.1)
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=min(len(series), 2), frameon=False)
         return _closed(figure)
 
