@@ -8,15 +8,15 @@ ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "chapters"
 
 
-def write(path, text):
-    """Write the text to a temporary file beside `path`, then rename it; leave a file alone that has this text."""
-    path = Path(path)
-    if path.exists() and path.read_text(encoding="utf-8") == text:
+def write(path, content):
+    """Write text or bytes to a temporary file beside `path`, then rename it; leave a file alone that has them."""
+    path, content = Path(path), content.encode("utf-8") if isinstance(content, str) else content
+    if path.exists() and path.read_bytes() == content:
         return
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).chmod(0o644)  # mkstemp makes it private

@@ -4,6 +4,7 @@ Claims first: if one is not as expected, or a cell raises, nothing is stored. Th
 each by a rename.
 """
 
+import base64
 import os
 import re
 import sys
@@ -23,6 +24,7 @@ from tools.files import CHAPTERS, ROOT, write
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
 READ_THE_RECORD = ("index", "ledger")
+PICTURE = ("main-theorem", "fig-main")  # the chapter and the name of the figure that README.md shows
 LAUNCH = """\
 try:
     import attnsep  # noqa: F401
@@ -89,6 +91,14 @@ def merged(outputs):
     return joined
 
 
+def picture(text, name):
+    """Return the bytes of a notebook's figure, by the name in its cell's metadata."""
+    for cell in nbformat.reads(text, as_version=4).cells:
+        if cell.metadata.get("mystnb", {}).get("figure", {}).get("name") == name:
+            return next(base64.b64decode(o.data["image/png"]) for o in cell.outputs if "image/png" in o.get("data", {}))
+    raise ValueError(f"name = {name!r}: no figure of the notebook has it")
+
+
 def with_status(readme, sentence):
     """Return the README with the sentence between its two markers.
 
@@ -129,11 +139,14 @@ def main(chapter=None):
             except CellExecutionError as error:
                 print(f"{path.name}: {error}\nA cell failed; nothing was stored.", file=sys.stderr)
                 return 1
+        chapter, name = PICTURE
+        if (path := CHAPTERS / f"{chapter}.ipynb") in texts:
+            texts[ROOT / "assets" / f"{chapter}.png"] = picture(texts[path], name)
         readme = ROOT / "README.md"
         texts[readme] = with_status(readme.read_text(encoding="utf-8"), status_line())
     texts[target] = record
-    for path, text in texts.items():
-        write(path, text)
+    for path, content in texts.items():
+        write(path, content)
     print(f"{len(paths)} chapters, the record and the README's status line stored.")
     return 0
 

@@ -102,3 +102,13 @@ def test_launch_cell_says_what_to_type_elsewhere(monkeypatch):
 def test_every_notebook_begins_with_the_launch_cell(path):
     first = next(cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
     assert first.source == notebooks.LAUNCH.format(address=notebooks.address())
+
+
+def test_readme_shows_the_figure_of_the_chapter():
+    chapter, name = notebooks.PICTURE
+    found = notebooks.picture((files.CHAPTERS / f"{chapter}.ipynb").read_text(encoding="utf-8"), name)
+    assert found.startswith(b"\x89PNG")
+    assert (files.ROOT / "assets" / f"{chapter}.png").read_bytes() == found
+    assert f"(assets/{chapter}.png)" in (files.ROOT / "README.md").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="name = 'fig-none': no figure"):
+        notebooks.picture((files.CHAPTERS / f"{chapter}.ipynb").read_text(encoding="utf-8"), "fig-none")
