@@ -304,7 +304,8 @@ def linear_misses_the_spike(xp, broken=None):
     violations=(1e-24, 1e-12, 0.5),
 )
 def lemma_is_sharp(xp, broken=None):
-    for data, _, rng in query_cases(spike=False):
+    ranges_and_sizes = {(data.n, data.low, data.high): (data, rng) for data, _, rng in query_cases(spike=False)}
+    for data, rng in ranges_and_sizes.values():  # the corners are made here, so one case of each is enough
         inward = (broken or 0.0) * (data.high - data.low)
         top, bottom = data.scores(rng, fill="one-high"), data.scores(rng, fill="one-low")
         top[-1] -= inward
