@@ -96,8 +96,8 @@ def test_theorem_3_6(rng):
 
 
 def test_audit_of_mechanism_2():
-    """n = 120, d = 32, a0 = 0.05, a1 = 0.7, c = 0.5, 20000 columns: what normalising does to exp and to linear."""
-    n, d, c, rng = 120, 32, 0.5, np.random.default_rng(41)
+    """n = 480, d = 122, a0 = 0.05, a1 = 0.7, c = 0.5, 20000 columns: what normalising does to exp and to linear."""
+    n, d, c, rng = 480, 122, 0.5, np.random.default_rng(41)
     L, signs = np.log(n), rng.choice([-1.0, 1.0], (d, 20_000))
     paper, grown = (c + 0.1) * np.sqrt(L), c * np.sqrt(1.05 * 1.7) * n * L**1.5
     pi = {}

@@ -152,7 +152,7 @@ def raw_column_law(xp, broken=None):
 
 @claim(
     "mechanism-2-no-normaliser",
-    mark="source",
+    mark="completed",
     source="Mechanism 2",
     level="verified",
     chapter=MECHANISMS,
@@ -176,7 +176,7 @@ def mechanism_2_no_normaliser(xp, broken=None):
 
 @claim(
     "mechanism-2-normalising-preserves",
-    mark="source",
+    mark="completed",
     source="Mechanism 2",
     level="exact",
     chapter=MECHANISMS,
@@ -197,7 +197,7 @@ def mechanism_2_normalising_preserves(xp, broken=None):
 
 @claim(
     "mechanism-2-information-lost",
-    mark="source",
+    mark="completed",
     source="Mechanism 2",
     level="exact",
     chapter=MECHANISMS,
@@ -371,7 +371,7 @@ def _first(n, a):
 
 @claim(
     "mechanism-3-no-linear-classifier",
-    mark="source",
+    mark="completed",
     source="Mechanism 3",
     level="exact",
     chapter=MECHANISMS,
@@ -636,7 +636,7 @@ def ragged_threshold_share(xp, broken=None):
 
 @claim(
     "break-3-sizes-must-match",
-    mark="source",
+    mark="completed",
     source="Break condition of Mechanism 3",
     level="exact",
     chapter=BREAKS,
@@ -660,7 +660,7 @@ def break_3_sizes_must_match(xp, broken=None):
 
 @claim(
     "break-3-bounds-must-hold",
-    mark="source",
+    mark="completed",
     source="Break condition of Mechanism 3",
     level="exact",
     chapter=BREAKS,
