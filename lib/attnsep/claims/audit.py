@@ -321,7 +321,7 @@ def ablation_best_threshold(xp, broken=None):
 )
 def one_threshold_for_every_n(xp, broken=None):
     n, d = SHAPES[-1]
-    thetas = np.array([theta / 20 + 1e-6 for theta in range(1, 41) if theta != 10])
+    thetas = np.array([theta / 20 for theta in range(1, 41) if theta != 10])
     taus = thetas * math.sqrt(math.log(n)) * (n * math.log(n)) ** (broken or 0.0)
     for kernel, normalised in FOUR[1:]:
         pi0, pi1 = (
