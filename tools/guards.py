@@ -95,6 +95,8 @@ BESIDE = {
     "bounds": {"data"},
     "exact": {"data", "bounds"},
     "tokens": {"data", "exact", "bounds"},
+    "ablation": {"arrays", "attention", "bounds", "data", "exact", "tokens"},
+    "ragged": {"arrays", "bounds", "data", "exact", "tokens"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

@@ -262,3 +262,30 @@ def signed_sums(samples, tau):
         for axis in axes[:, 0]:
             axis.set_ylabel("draws")
         return _closed(figure)
+
+
+def curve_panels(x, panels, *, x_label, y_label):
+    """Draw the same curves in panels side by side, over a logarithmic axis.
+
+    Parameters
+    ----------
+    x : array, shape (k,)
+        Where the curves were computed.
+    panels : dict of str to dict of str to array, shape (k,)
+        By title, curves by label, at most four; the labels are those of the first panel.
+    x_label, y_label : str
+        What the axes show.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, axes = plt.subplots(1, len(panels), figsize=(7, 3.8), sharey=True)
+        for axis, (title, series) in zip(axes, panels.items(), strict=True):
+            for (label, y), marker, dash in zip(series.items(), "osv^", ("-", "--", "-.", ":"), strict=False):
+                axis.plot(x, y, linestyle=dash, marker=marker, markersize=5, linewidth=2, label=label)
+            axis.set(xscale="log", xlabel=x_label, title=title, ylim=(-0.05, 1.05))
+        axes[0].set_ylabel(y_label)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+        return _closed(figure)

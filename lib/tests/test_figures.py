@@ -79,3 +79,13 @@ def test_signed_sums_say_how_many_exceed_the_threshold():
     shares = [axis.get_title(loc="left").split("in ")[1] for axis in figure.axes]
     assert shares == ["50.0%", "100.0%", "0.0%", "0.0%"]
     assert [sum(bar.get_height() for bar in axis.patches) for axis in figure.axes] == [2, 2, 2, 2]
+
+
+def test_curve_panels_draw_every_curve_in_every_panel():
+    panels = {"left": {"one": [0.1, 0.2], "two": [0.3, 0.4]}, "right": {"one": [0.5, 0.6], "two": [0.7, 0.8]}}
+    figure = figures.curve_panels([10, 100], panels, x_label="n", y_label="P")
+    assert [[data[:, 1].tolist() for data in lines(axis)] for axis in figure.axes] == [
+        [*series.values()] for series in panels.values()
+    ]
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["left", "right"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]

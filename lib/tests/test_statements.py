@@ -93,3 +93,26 @@ def test_theorem_3_6(rng):
         np.exp(-((0.1 - 0.05 * w) ** 2) / (2 * c**2 * (w**2 + (d - 3) * ((1 - w) / (n - 1)) ** 2))) for w in (p, q)
     )
     assert np.mean(exp0) <= bound
+
+
+def test_audit_of_mechanism_2():
+    """n = 480, d = 122, a0 = 0.05, a1 = 0.7, c = 0.5, 20000 columns: what normalising does to exp and to linear."""
+    n, d, c, rng = 480, 122, 0.5, np.random.default_rng(41)
+    L, signs = np.log(n), rng.choice([-1.0, 1.0], (d, 20_000))
+    paper, grown = (c + 0.1) * np.sqrt(L), c * np.sqrt(1.05 * 1.7) * n * L**1.5
+    pi = {}
+    for a in (0.05, 0.7):
+        A = token_matrix(n, d, a, c, 5)
+        scores = A @ np.ones((d, d)) @ A.T
+        for kind, u in (("exp", np.exp(scores)), ("lin", scores)):
+            raw, normalised = u @ A, u @ A / u.sum(axis=1, keepdims=True)
+            for name, rows, tau in (("raw", raw, paper), ("raw grown", raw, grown), ("norm", normalised, paper)):
+                pi[kind, name, a] = np.mean(np.max(rows @ signs, axis=0) > tau)
+            if kind == "lin":
+                assert np.all((normalised[:, 0] > 0.4 / n * np.sqrt(L)) == (a == 0.7))
+    assert pi["exp", "norm", 0.7] - pi["exp", "norm", 0.05] > 0.15
+    assert abs(pi["lin", "norm", 0.7] - pi["lin", "norm", 0.05]) < 0.03
+    assert abs(pi["exp", "raw", 0.7] - 5 / 8) < 0.02
+    assert all(abs(pi[key] - 0.5) < 0.02 for key in (("exp", "raw", 0.05), ("lin", "raw", 0.05), ("lin", "raw", 0.7)))
+    assert pi["lin", "raw grown", 0.05] < 0.01
+    assert pi["lin", "raw grown", 0.7] > 0.4

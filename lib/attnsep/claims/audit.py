@@ -1,0 +1,704 @@
+"""Section 4 of the book, first part: the card's three mechanisms and their break conditions, with verdicts."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from attnsep import ablation, ragged, tokens
+from attnsep.arrays import to_numpy
+from attnsep.attention import row_scores, values
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal
+from attnsep.claims.one_query import EPS, rounding
+from attnsep.claims.one_query_separation import _inside_clopper_pearson
+from attnsep.claims.tokens import A0, A1, GAP, C, _all_signs, token_cases
+from attnsep.data import TokenData
+from attnsep.kernels import KERNELS
+from attnsep.network import signs
+from attnsep.ragged import RaggedData
+
+MECHANISMS, BREAKS = "mechanisms", "break-conditions"
+FOUR = tuple(product(tokens.KERNELS, (True, False)))
+SHAPES = ((1024, 258), (4096, 1026), (16384, 4098))
+
+
+def _paper_tau(n):
+    return 0.6 * math.sqrt(math.log(n))
+
+
+def _advantage(n, d, m, a1, tau, kernel, normalised):
+    """Return P[fires on D_1] − P[fires on D_0] at c = 0.5 and a_0 = 0.05."""
+    on_d0, on_d1 = (ablation.fires_probability(n, d, m, a, C, tau, kernel, normalised) for a in (A0, a1))
+    return on_d1 - on_d0
+
+
+# Mechanism 1
+
+
+@claim(
+    "mechanism-1-amplifies",
+    mark="completed",
+    source="Mechanism 1",
+    level="verified",
+    chapter=MECHANISMS,
+    statement=r"In the marked row the marked token's softmax weight is $n^{a(1+a)}$ times any other weight, "
+    r"its linear weight $1 + a$ times; in every other row $n^a$ times and $1 + a$ times.",
+    uses=["lemma-d-2-weights"],
+    control="the matrices have a larger by this",
+    violations=(1e-18, 1e-12, 0.1),
+)
+def mechanism_1_amplifies(xp, broken=None):
+    for data in token_cases():
+        more = Fraction(str(broken or 0))
+        A = TokenData(n=data.n, d=data.d, a=data.a + more, c=data.c, marked=data.marked).matrix(xp)
+        scores, a, j, other = row_scores(A, A, data.X(xp)), float(data.a), data.marked, (data.marked + 1) % data.n
+        for name, kernel in KERNELS.items():
+            f = to_numpy(kernel(scores))
+            own, rest = (data.n ** (a * (1 + a)), data.n**a) if name == "softmax" else (1 + a, 1 + a)
+            for row, wanted in ((j, own), (other, rest)):
+                off = abs(f[row, j] / f[row, other] - wanted) / wanted
+                yield Case(-float(off), rounding((1 + a) ** 2 * data.log_n), {"n": data.n, "a": a})
+
+
+@claim(
+    "mechanism-1-from-three-tokens",
+    mark="completed",
+    source="Mechanism 1",
+    level="exact",
+    chapter=MECHANISMS,
+    statement=r"For $n \ge 3$ and every $a > 0$ the exponential amplifies: $n^{a(1+a)} > 1 + a$. "
+    r"For $n = 2$ and $a \le 0.2$ it does not.",
+    assumes="n ≥ 3",
+    control="n is smaller than 3 by this, for small a",
+    violations=(0, 1),
+)
+def mechanism_1_from_three_tokens(xp, broken=None):
+    strengths = (1e-9, 1e-3, 0.05, 0.1, 0.2, 0.7, 1.0, 10.0)
+    for n, a in product((3, 4, 1024, 10**300) if broken is None else (3 - broken,), strengths):
+        yield Case((1 + a) * math.log(n) - math.log1p(a) / a, reached={"n": n, "a": a})
+    if broken is None:
+        for a in strengths[:5]:
+            yield Case(math.log1p(a) / a - (1 + a) * math.log(2), reached={"n": 2, "a": a})
+
+
+# Mechanism 2
+
+
+definition(
+    "def-four-mechanisms",
+    mark="completed",
+    source="Mechanism 2; section 3.3",
+    chapter=MECHANISMS,
+    statement=r"$u_j = \exp(\mathsf{A}_j x)$ (exp) or $\mathsf{A}_j x$ (linear); normalised: $c_j = A^\top f_j$ with "
+    r"$f_j = u_j/\alpha_j$; not normalised: $c_j = A^\top u_j$. The network and its threshold come after, as before. "
+    r"Exp normalised is softmax attention, linear normalised is $F_{\mathrm{lin}}$'s attention.",
+)
+
+
+@claim(
+    "raw-values-in-closed-form",
+    mark="completed",
+    source="Lemma D.2",
+    level="verified",
+    chapter=MECHANISMS,
+    statement=r"Without normalisation, with $u_j = U$ at $j^*$ and $V$ elsewhere: $c_j/\sqrt{L} = (aU,\ \dots,\ "
+    r"c(U + (n-1)V))$, with $b(U + (t-1)V)$ at the class of $j^*$ and $b\,t\,V$ at every other class.",
+    uses=["lemma-d-2-scores", "def-four-mechanisms"],
+    control="the matrices have a larger by this",
+    violations=(1e-18, 1e-12, 0.1),
+)
+def raw_values_in_closed_form(xp, broken=None):
+    for data, (kernel, normalised) in product(token_cases(), FOUR):
+        more = Fraction(str(broken or 0))
+        A = TokenData(n=data.n, d=data.d, a=data.a + more, c=data.c, marked=data.marked).matrix(xp)
+        found, wanted = to_numpy(ablation.outputs(A, data.X(xp), kernel, normalised)), np.empty((data.n, data.d))
+        pair = ablation.values_closed(data.n, data.d, data.a, data.c, kernel, normalised)
+        for j in range(data.n):
+            value = pair[j != data.marked]
+            wanted[j], wanted[j, data.marked_class + 1] = value.others, value.own
+            wanted[j, 0], wanted[j, -1] = value.first, value.last
+        off = np.max(np.abs(found - wanted), axis=1) / np.max(np.abs(wanted), axis=1)
+        allowed = rounding((1 + float(data.a)) ** 2 * data.log_n) * data.d
+        yield Case(-float(np.max(off)), allowed, {"n": data.n, "d": data.d, "a": float(data.a)})
+
+
+@claim(
+    "raw-column-law",
+    mark="completed",
+    source="Mechanism 2",
+    level="verified",
+    chapter=MECHANISMS,
+    statement=r"All rows but the marked one are equal. For each of the eight signs $(y_1, y_{k^*}, y_d)$ some row "
+    r"exceeds $\tau$ if and only if the sum $S$ of the other $d - 3$ signs exceeds the smaller of two bounds, one for "
+    r"each kind of row. So $\pi$ is a sum of eight binomial tails for each of the four mechanisms.",
+    uses=["raw-values-in-closed-form", "def-network-tokens"],
+    assumes="checked on matrices against all sign vectors",
+    control="the matrices have a larger by this",
+    violations=(1e-18, 0.1, 0.3),
+)
+def raw_column_law(xp, broken=None):
+    for (n, d, a, c), (kernel, normalised) in product(
+        ((6, 5, "0.7", "0.5"), (24, 8, "0.05", "0.3"), (16, 10, "0.9", "0.45")), FOUR
+    ):
+        A = TokenData(n=n, d=d, a=Fraction(a) + Fraction(str(broken or 0)), c=c, marked=n // 2).matrix(xp)
+        rows = to_numpy(ablation.outputs(A, TokenData(n=n, d=d, a=a, c=c).X(xp), kernel, normalised))
+        largest = np.max(rows @ np.array([*_all_signs(d)], dtype=float).T, axis=0)
+        scale = float(np.max(np.abs(rows)))
+        for tau in (_paper_tau(n), 0.31 * scale, 0.73 * scale, 1.37 * scale):
+            law = ablation.column_probability(n, d, a, c, tau, kernel, normalised)
+            yield Case(-abs(float(np.mean(largest > tau)) - law), 1e-14, {"n": n, "d": d, "a": float(a)})
+
+
+@claim(
+    "mechanism-2-no-normaliser",
+    mark="completed",
+    source="Mechanism 2",
+    level="verified",
+    chapter=MECHANISMS,
+    statement=r"Linear attention lacks the normalisation: on $D_0$ and $D_1$ its weights "
+    r"$f_{\mathrm{lin}} = u_{\mathrm{lin}}/\alpha_{\mathrm{lin}}$ do not sum to 1.",
+    expect="refuted",
+    uses=["def-self-attention", "normaliser-keeps-ratios"],
+    assumes="f_lin is normalised, as its name beside f_exp suggests",
+    control="α_lin is replaced by its power with exponent 1 − this",
+    violations=(1e-18, 1e-12, 1),
+)
+def mechanism_2_no_normaliser(xp, broken=None):
+    for data in token_cases():
+        A = data.matrix(xp)
+        u = row_scores(A, A, data.X(xp))
+        f = KERNELS["linear"](u) * xp.sum(u, axis=1, keepdims=True) ** (broken or 0.0)
+        off = np.min(np.abs(to_numpy(xp.sum(f, axis=1)) - 1))
+        if abs(float(np.min(np.log(to_numpy(xp.sum(u, axis=1)))))) > 0.1:  # α = 1 would hide any exponent
+            yield at_least(float(off), 8 * EPS * data.n, n=data.n, d=data.d, a=float(data.a))
+
+
+@claim(
+    "mechanism-2-normalising-preserves",
+    mark="completed",
+    source="Mechanism 2",
+    level="exact",
+    chapter=MECHANISMS,
+    statement=r"Weights that sum to 1 preserve what separates $D_0$ and $D_1$: at the paper's $\tau$ normalised linear "
+    r"attention, too, has $P[\text{fires on } D_1] - P[\text{fires on } D_0] \ge 0.9$ "
+    r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
+    expect="refuted",
+    uses=["column-law", "mechanism-2-no-normaliser"],
+    control="the scores are exponentiated (1) or not (0)",
+    violations=(0, 1),
+)
+def mechanism_2_normalising_preserves(xp, broken=None):
+    for n, d in SHAPES:
+        kernel = "softmax" if broken else "linear"
+        on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C, kernel) for a in (A0, A1))
+        yield at_least(on_d1 - on_d0, 0.9, n=n, d=d, m=10)
+
+
+@claim(
+    "mechanism-2-information-lost",
+    mark="completed",
+    source="Mechanism 2",
+    level="exact",
+    chapter=MECHANISMS,
+    statement=r"Without normalisation linear attention loses the information: at every threshold "
+    r"$P[\text{fires on } D_1] - P[\text{fires on } D_0] \le 0.05$ "
+    r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
+    expect="refuted",
+    uses=["raw-column-law"],
+    control="the weights are normalised (1) or not (0)",
+    violations=(0, 1),
+)
+def mechanism_2_information_lost(xp, broken=None):
+    for n, d in SHAPES:
+        best = ablation.best_threshold(n, d, 10, A0, A1, C, "linear", normalised=bool(broken))
+        yield at_most(best.on_d1 - best.on_d0, 0.05, n=n, d=d, m=10)
+
+
+def _raw_linear_tau(n):
+    return float(C) * math.sqrt(float((1 + A0) * (1 + A1))) * n * math.log(n) ** 1.5
+
+
+RAW_WORKED = {
+    ("linear", A0): 3.59658497e-5,
+    ("linear", A1): 0.999020695,
+    ("softmax", A0): 0,
+    ("softmax", A1): 0.999023438,
+}
+
+
+@claim(
+    "raw-worked-instance",
+    mark="extension",
+    source="none: repairs Mechanism 2",
+    level="exact",
+    chapter=MECHANISMS,
+    statement=r"Without normalisation both separate at a threshold that grows with $n$. At $n = 1024$, $d = 258$, "
+    r"$m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$ the probabilities to fire on $D_0$ and $D_1$ are "
+    r"$3.59658497 \cdot 10^{-5}$ and $0.999020695$ for linear with $\tau' = c\sqrt{(1+a_0)(1+a_1)}\,n L^{3/2}$, "
+    r"$0$ and $0.999023438$ for exp with $\tau' = n^{2.4}\sqrt{L}$.",
+    uses=["raw-column-law"],
+    control="τ' is larger by this part of itself",
+    violations=(1e-12, 0.1),
+)
+def raw_worked_instance(xp, broken=None):
+    n, factor = 1024, 1 + (broken or 0.0)
+    thresholds = {"linear": _raw_linear_tau(n), "softmax": n**2.4 * math.sqrt(math.log(n))}
+    for (kernel, a), digits in RAW_WORKED.items():
+        found = ablation.fires_probability(n, 258, 10, a, C, factor * thresholds[kernel], kernel, normalised=False)
+        yield equal(float(f"{found:.9g}"), digits, n=n, d=258, m=10, a=float(a))
+
+
+@claim(
+    "only-exp-normalised-separates",
+    mark="extension",
+    source="none: repairs Mechanism 2",
+    level="exact",
+    chapter=MECHANISMS,
+    statement=r"At the paper's $\tau$, of the four only exp normalised separates: "
+    r"$P[\text{fires on } D_1] - P[\text{fires on } D_0]$ is above $0.94$ for it and below $0.001$ for the other three "
+    r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$). "
+    r"Linear normalised is silent on both; the unnormalised ones fire on both, with $\pi = \frac12$ on $D_0$, and on "
+    r"$D_1$ with $\frac12$ (linear) and $\frac58$ (exp), to nine digits.",
+    uses=["raw-column-law", "main-theorem-worked-instance"],
+    control="the unnormalised linear threshold goes this part of the way from τ to τ'",
+    violations=(1e-6, 1),
+)
+def only_exp_normalised_separates(xp, broken=None):
+    for (n, d), (kernel, normalised) in product(SHAPES, FOUR):
+        tau, reached = _paper_tau(n), {"n": n, "d": d, "m": 10}
+        if normalised:
+            on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C, kernel) for a in (A0, A1))
+            wanted = (
+                at_least(on_d1 - on_d0, 0.94, **reached) if kernel == "softmax" else at_most(on_d1, 0.01, **reached)
+            )
+            yield wanted
+            continue
+        if kernel == "linear":
+            tau += (broken or 0.0) * (_raw_linear_tau(n) - tau)
+        yield at_most(_advantage(n, d, 10, A1, tau, kernel, False), 0.001, **reached)
+        for a, pi in ((A0, 0.5), (A1, 0.5 if kernel == "linear" else 0.625)):
+            found = ablation.column_probability(n, d, a, C, tau, kernel, False)
+            yield at_most(abs(found - pi), 5e-10, **reached)
+
+
+@claim(
+    "ablation-best-threshold",
+    mark="extension",
+    source="none: repairs Mechanism 2",
+    level="exact",
+    chapter=MECHANISMS,
+    statement=r"At the best threshold for each $n$ three of the four separate. With $t = 4$, $m = 10$, $a_0 = 0.05$, "
+    r"$a_1 = 0.7$, $c = 0.5$ the largest $P[\text{fires on } D_1] - P[\text{fires on } D_0]$ is above $0.85$ for exp "
+    r"normalised, exp, and linear at $n = 248$, $1024$, $4096$, $16384$; for linear normalised it is below "
+    r"$1.4/\sqrt{n}$. Normalising is what hides the mark from linear attention.",
+    uses=["raw-column-law"],
+    control="linear is normalised by α to the power 1 (0) or not at all (1)",
+    violations=(0, 1),
+)
+def ablation_best_threshold(xp, broken=None):
+    for (n, d), (kernel, normalised) in product(((248, 64), *SHAPES), FOUR):
+        hidden = kernel == "linear" and normalised
+        best = ablation.best_threshold(n, d, 10, A0, A1, C, kernel, normalised and not (hidden and broken))
+        advantage, reached = best.on_d1 - best.on_d0, {"n": n, "d": d, "m": 10}
+        yield at_most(advantage, 1.4 / math.sqrt(n), **reached) if hidden else at_least(advantage, 0.85, **reached)
+
+
+@claim(
+    "one-threshold-for-every-n",
+    mark="extension",
+    source="none: repairs Mechanism 2",
+    level="exact",
+    chapter=MECHANISMS,
+    statement=r"One threshold $\tau = \theta\sqrt{L}$ for every $n$ needs amplification and normalisation together. "
+    r"At $n = 16384$, $t = 4$, $m \in \{1, 10, 50\}$, for $\theta = 0.05, 0.1, \dots, 2$ without $\theta = c$: "
+    r"$P[\text{fires on } D_1] - P[\text{fires on } D_0] \le 0.126$ for exp, linear and linear normalised, while exp "
+    r"normalised has more than $0.94$ at $\theta = c + 0.1$ and $m = 10$.",
+    uses=["only-exp-normalised-separates"],
+    assumes="θ does not grow with n",
+    control="θ is multiplied by (n log n) to this power",
+    violations=(0.01, 1),
+)
+def one_threshold_for_every_n(xp, broken=None):
+    n, d = SHAPES[-1]
+    thetas = np.array([theta / 20 for theta in range(1, 41) if theta != 10])
+    taus = thetas * math.sqrt(math.log(n)) * (n * math.log(n)) ** (broken or 0.0)
+    for kernel, normalised in FOUR[1:]:
+        pi0, pi1 = (
+            ablation.upper_tail(*ablation.column_law(n, d, a, C, kernel, normalised)[:2], taus) for a in (A0, A1)
+        )
+        for m in (1, 10, 50):
+            yield at_most((1 - pi0) ** m - (1 - pi1) ** m, 0.126, n=n, d=d, m=m)
+    on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C) for a in (A0, A1))
+    yield at_least(on_d1 - on_d0, 0.94, n=n, d=d, m=10)
+
+
+@claim(
+    "ablation-simulated",
+    mark="extension",
+    source="none: checks the four laws on matrices",
+    level="sampled",
+    chapter=MECHANISMS,
+    statement=r"Over 20000 random columns at $n = 104$, $d = 28$, matrices of $D_0$ and $D_1$ exceed the threshold as "
+    r"often as the law says, under all four mechanisms, at the paper's $\tau$ and at the best one: each $\pi$ lies in "
+    r"the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
+    uses=["raw-column-law"],
+    control="the law's a is larger by this",
+    violations=(0, 0.5),
+)
+def ablation_simulated(xp, broken=None):
+    rng, draws, (n, d) = np.random.default_rng(4100), 20_000, (104, 28)
+    for kernel, normalised in FOUR:
+        best = ablation.best_threshold(n, d, 10, A0, A1, C, kernel, normalised).tau
+        for a in (A0, A1):
+            data = TokenData(n=n, d=d, a=a, c=C, marked=n // 3)
+            rows = to_numpy(ablation.outputs(data.matrix(xp), data.X(xp), kernel, normalised))
+            largest = np.max(rows @ signs(rng, d, draws, np), axis=0)
+            for tau in (_paper_tau(n), best):
+                fired = int(np.sum(largest > tau))
+                more = a + Fraction(str(broken or 0))
+                law = ablation.column_probability(n, d, more, C, tau, kernel, normalised)
+                yield _inside_clopper_pearson(fired, draws, min(max(law, 1e-12), 1 - EPS), 1e-9, n=n, d=d, a=float(a))
+
+
+# Mechanism 3
+
+
+def _first(n, a):
+    """Return the first coordinate of normalised linear attention's output, a(1+a)/(n+a), over √L."""
+    return a * (1 + a) / (n + a)
+
+
+@claim(
+    "mechanism-3-no-linear-classifier",
+    mark="completed",
+    source="Mechanism 3",
+    level="exact",
+    chapter=MECHANISMS,
+    statement=r"Linear attention's outputs on $D_0$ and $D_1$ overlap so that no linear classifier separates them: "
+    r"along every direction, the first coordinate among them, the largest value on $D_0$ is at least the smallest "
+    r"on $D_1$.",
+    expect="refuted",
+    uses=["values-in-closed-form", "linear-rows-equal"],
+    control="a_1 is lower than 0.7 by this",
+    violations=(0.5, 0.599, 0.6),
+)
+def mechanism_3_no_linear_classifier(xp, broken=None):
+    for n in (2, 3, 10, 1024, 10**6, 10**300):
+        on_d0 = [_first(n, Fraction(a, 1000)) for a in (0, 1, 50, 99, 100)]
+        on_d1 = [_first(n, a - Fraction(str(broken or 0))) for a in (A1, Fraction(1), Fraction(10), Fraction(n))]
+        overlap = max(on_d0) / min(on_d1) - 1
+        yield Case(float(overlap), reached={"n": n})
+
+
+@claim(
+    "first-coordinate-separates",
+    mark="extension",
+    source="none: repairs Mechanism 3",
+    level="verified",
+    chapter=MECHANISMS,
+    statement=r"In exact arithmetic one linear classifier of one row is right on all of $D_0$ and $D_1$, for every "
+    r"$n$, $d$, $c$ and $j^*$: every $c_j$ of linear attention has first coordinate "
+    r"$\frac{a(1+a)}{n+a}\sqrt{L}$, which increases with $a$, so $\frac{0.4}{n}\sqrt{L}$ lies above it on $D_0$ "
+    r"and below it on $D_1$.",
+    uses=["values-in-closed-form"],
+    assumes="a_0 ≤ 0.1, a_1 ≥ 0.7",
+    control="a_0 exceeds 0.1 by this",
+    violations=(0.1, 0.21, 0.3),
+)
+def first_coordinate_separates(xp, broken=None):
+    more, rng = Fraction(str(broken or 0)), np.random.default_rng(4200)
+    for (n, d), c in product(((2, 3), (6, 5), (40, 22), (248, 64)), (Fraction(1, 10), C, Fraction(9, 10))):
+        theta = 0.4 / n * math.sqrt(math.log(n))
+        for a in (Fraction(0), A0, GAP + more, A1, Fraction(3), Fraction(40)):
+            data = TokenData(n=n, d=d, a=a, c=c, marked=int(rng.integers(n)))
+            A = data.matrix(xp)
+            first = to_numpy(values(A, A, A, data.X(xp), "linear"))[:, 0]
+            right = theta - first if a < A1 else first - theta
+            yield Case(float(np.min(right)) / theta, reached={"n": n, "d": d, "a": float(a), "c": float(c)})
+
+
+# Break conditions
+
+
+@claim(
+    "break-1-strong-mark",
+    mark="extension",
+    source="Break condition of Mechanism 1",
+    level="exact",
+    chapter=BREAKS,
+    statement=r"If $10a(1+a) > n + a$, linear attention fires as well: $\pi \ge \frac18$. "
+    r"A mark of order $\sqrt{n/10}$ is enough.",
+    uses=["column-law", "linear-rows-equal"],
+    assumes="10a(1+a) > n + a",
+    control="a is multiplied by 1 minus this, at n = 16384, d = 4098",
+    violations=(0, 0.5),
+)
+def break_1_strong_mark(xp, broken=None):
+    shapes = ((2, 3), (8, 10), (240, 62), *SHAPES) if broken is None else (SHAPES[-1],)
+    for (n, d), c in product(shapes, (Fraction(1, 10), C, Fraction(9, 10))):
+        a = Fraction(math.ceil(100 * math.sqrt(n / 10)), 100) * (1 - Fraction(str(broken or 0)))
+        if broken is None and 10 * a * (1 + a) <= n + a:
+            raise ArithmeticError(f"a = {a}: too small for n = {n}")
+        pi = tokens.column_probability(n, d, a, c, "linear")
+        yield at_least(pi, 0.125, n=n, d=d, a=float(a), c=float(c))
+
+
+@claim(
+    "break-1-linear-separates",
+    mark="extension",
+    source="Break condition of Mechanism 1",
+    level="exact",
+    chapter=BREAKS,
+    statement=r"With $a_1 = \sqrt{n/5}$ instead of $0.7$ normalised linear attention separates at the paper's $\tau$, "
+    r"with no exponential: at $n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $c = 0.5$ it fires "
+    r"on $D_1$ with more than $0.94$ and on $D_0$ with less than $0.004$.",
+    uses=["break-1-strong-mark"],
+    assumes="a_1 = √(n/5), rounded to two decimals",
+    control="a_1 is multiplied by 1 minus this",
+    violations=(0.01, 0.5),
+)
+def break_1_linear_separates(xp, broken=None):
+    for n, d in SHAPES:
+        a = Fraction(round(100 * math.sqrt(n / 5)), 100) * (1 - Fraction(str(broken or 0)))
+        yield at_least(tokens.fires_probability(n, d, 10, a, C, "linear"), 0.94, n=n, d=d, a=float(a))
+        yield at_most(tokens.fires_probability(n, d, 10, A0, C, "linear"), 0.004, n=n, d=d, a=float(A0))
+
+
+@claim(
+    "break-2-sum-of-scores",
+    mark="extension",
+    source="Break condition of Mechanism 2",
+    level="verified",
+    chapter=BREAKS,
+    statement=r"A linear function of the query-key products tells $D_0$ and $D_1$ apart: their sum is $(n+a)^2 L$, "
+    r"above $(n+0.4)^2 L$ on $D_1$ and below it on $D_0$, for every $n$.",
+    uses=["all-ones-scores"],
+    assumes="a_0 ≤ 0.1, a_1 ≥ 0.7",
+    control="a_0 exceeds 0.1 by this",
+    violations=(0.1, 0.31),
+)
+def break_2_sum_of_scores(xp, broken=None):
+    more = Fraction(str(broken or 0))
+    for (n, d), c in product(((2, 3), (6, 5), (40, 22), (248, 64)), (Fraction(1, 10), C, Fraction(9, 10))):
+        for a in (Fraction(0), A0, GAP + more, A1, Fraction(3)):
+            data = TokenData(n=n, d=d, a=a, c=c, marked=n // 2)
+            A = data.matrix(xp)
+            root = math.sqrt(float(xp.sum(row_scores(A, A, data.X(xp)))) / data.log_n) - n
+            yield Case(0.4 - root if a < A1 else root - 0.4, reached={"n": n, "d": d, "a": float(a)})
+
+
+definition(
+    "def-ragged-data",
+    mark="extension",
+    source="Break condition of Mechanism 3",
+    chapter=BREAKS,
+    statement=r"Class $k$ has $t_k \ge 1$ tokens, $n = \sum_k t_k$; all else as in $D_0$ and $D_1$. "
+    r"The concentration is $Q = \sum_k (t_k/n)^2$: $\frac{1}{d-2}$ for equal classes, 1 for a single class.",
+)
+
+
+@claim(
+    "ragged-law",
+    mark="extension",
+    source="Break condition of Mechanism 3",
+    level="exact",
+    chapter=BREAKS,
+    statement=r"With $w = R/(R+n-1)$ a row exceeds $\tau$ if and only if "
+    r"$b\sum_{k \ne k^*} t_k y_k > g(n-1) - b(t_{k^*}-1)y_{k^*} + R\,(g - a y_1 - b y_{k^*})$, $g = 0.1 + c(1-y_d)$. "
+    r"So $\pi$ is the mean over eight signs of the tail of a weighted sum of signs: one binomial for each class size.",
+    uses=["def-ragged-data", "column-threshold"],
+    assumes="checked against all sign vectors, ties among them",
+    control="the law's gap is smaller by this, so that ties fire",
+    violations=(0, 1e-9),
+)
+def ragged_law(xp, broken=None):
+    for sizes, a, c, kernel in product(
+        ((2, 1), (5,), (3, 1, 1), (1, 4, 2, 1), (2, 2, 3, 1, 1), (6, 2, 1)), (0, 1, 2), ("0.5", "0.9"), tokens.KERNELS
+    ):
+        data, n = RaggedData(class_sizes=sizes, a=a, c=c, marked_class=len(sizes) - 1), sum(sizes)
+        A = [
+            [0, *(data.b * (k == own) for own in range(len(sizes))), data.c]
+            for k, s in enumerate(sizes)
+            for _ in range(s)
+        ]
+        A[data.marked][0] = data.a
+        gains = [Fraction(R.base) ** int(R.exponent) for R in tokens.gains(n, a, kernel)]
+        rows = [
+            [sum(x * (R if i == data.marked else 1) for i, x in enumerate(column)) for column in zip(*A, strict=True)]
+            for R in gains
+        ]
+        rows = [[x / (R + n - 1) for x in row] for row, R in zip(rows, gains, strict=True)]
+        tops = [max(sum(x * s for x, s in zip(row, y, strict=True)) for row in rows) for y in _all_signs(data.d)]
+        fired = sum(top > data.c + GAP for top in tops) / len(tops)
+        less = RaggedData(
+            class_sizes=sizes, a=a, c=c, marked_class=len(sizes) - 1, gap=GAP - Fraction(str(broken or 0))
+        )
+        yield equal(ragged.column_probability(less, kernel), fired, n=n, d=data.d, a=a, c=float(data.c))
+
+
+def _one_large(n, share, a, c=C):
+    """Return data with one class of share × n tokens and all others alone, one of them marked."""
+    large = round(n * share)
+    return RaggedData(class_sizes=(large, *[1] * (n - large)), a=a, c=c, marked_class=1)
+
+
+RAGGED = (
+    (5, 4, 4, 4),
+    (1,) * 30 + (2,) * 30,
+    (512,) + (1,) * 512,
+    (2,) * 100 + (6,) * 20,
+    (7,),
+    (300, 200) + (1,) * 300,
+)
+
+
+@claim(
+    "ragged-softmax-fires",
+    mark="extension",
+    source="Break condition of Mechanism 3",
+    level="exact",
+    chapter=BREAKS,
+    statement=r"Half of the theorem never needed $n = (d-2)t$: if $a p > 0.1$, softmax fires with $\pi \ge \frac18$ "
+    r"whatever the class sizes.",
+    uses=["ragged-law", "main-theorem-mark-is-seen"],
+    assumes="a p > 0.1",
+    control="a is lower than 0.7 by this, at one token in each of 4096 classes",
+    violations=(0.05, 0.4),
+)
+def ragged_softmax_fires(xp, broken=None):
+    for sizes, c in product(RAGGED if broken is None else ((1,) * 4096,), (Fraction(1, 10), C, Fraction(9, 10))):
+        for k in {0, len(sizes) - 1}:
+            data = RaggedData(class_sizes=sizes, a=A1 - Fraction(str(broken or 0)), c=c, marked_class=k)
+            yield at_least(ragged.column_probability(data), 0.125, n=data.n, d=data.d, c=float(c))
+
+
+@claim(
+    "ragged-silent",
+    mark="extension",
+    source="Break condition of Mechanism 3",
+    level="exact",
+    chapter=BREAKS,
+    statement=r"While $a w < 0.1$ in every row: $\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2b^2\|w\|^2}\bigr)$ "
+    r"with $\|w\|^2 = (w + (t_{k^*}-1)r)^2 + r^2\sum_{k \ne k^*} t_k^2$, $r = \frac{1-w}{n-1}$. So the theorem "
+    r"survives whenever $Q \to 0$.",
+    uses=["ragged-law", "column-hoeffding"],
+    assumes="a w < 0.1 in every row",
+    control="the data's a is larger by this",
+    violations=(0.001, 1, 1000),
+)
+def ragged_silent(xp, broken=None):
+    for sizes, a, c, kernel in product(RAGGED, (0, A0), (C, Fraction(4, 5)), tokens.KERNELS):
+        bound = ragged.column_bound(RaggedData(class_sizes=sizes, a=a, c=c), kernel)
+        if bound < 1:
+            data = RaggedData(class_sizes=sizes, a=a + Fraction(str(broken or 0)), c=c)
+            yield at_most(ragged.column_probability(data, kernel), bound, n=data.n, d=data.d, c=float(c))
+
+
+@claim(
+    "ragged-half-in-one-class",
+    mark="extension",
+    source="Break condition of Mechanism 3",
+    level="exact",
+    chapter=BREAKS,
+    statement=r"With half of all tokens in one class and the others alone ($Q \to \frac14$) the theorem fails: on "
+    r"$D_0$, $c = 0.5$, $a_0 = 0.05$, both mechanisms fire with $|\pi - \frac14| < 10^{-6}$ for "
+    r"$n = 1024$, $4096$, $16384$.",
+    uses=["ragged-law"],
+    control="the large class has this part of n fewer tokens",
+    violations=(0.01, 0.4),
+)
+def ragged_half_in_one_class(xp, broken=None):
+    for (n, _), kernel in product(SHAPES, tokens.KERNELS):
+        data = _one_large(n, 0.5 - (broken or 0.0), A0)
+        yield at_most(abs(ragged.column_probability(data, kernel) - 0.25), 1e-6, n=n, d=data.d)
+
+
+@claim(
+    "ragged-threshold-share",
+    mark="extension",
+    source="Break condition of Mechanism 3",
+    level="exact",
+    chapter=BREAKS,
+    statement=r"$Q \to 0$ is not necessary: what counts is whether the classes that do not vanish hold more than "
+    r"$0.1/b$ of all tokens. With $c = 0.5$ and one large class, $D_0$ falls silent at a share of $0.15$, though "
+    r"$Q \to 0.0225$: for both mechanisms $\pi < 10^{-3}$ at $n = 4096$ and $< 10^{-9}$ at $n = 16384$.",
+    uses=["ragged-law"],
+    assumes="b × share < 0.1",
+    control="the share is larger by this",
+    violations=(0.001, 0.06),
+)
+def ragged_threshold_share(xp, broken=None):
+    for (n, bound), kernel in product(((4096, 1e-3), (16384, 1e-9)), tokens.KERNELS):
+        data = _one_large(n, 0.15 + (broken or 0.0), A0)
+        yield at_most(ragged.column_probability(data, kernel), bound, n=n, d=data.d)
+
+
+@claim(
+    "break-3-sizes-must-match",
+    mark="completed",
+    source="Break condition of Mechanism 3",
+    level="exact",
+    chapter=BREAKS,
+    statement=r"If $n = (d-2)t$ is violated the separation breaks: with one token more than $n = 4(d-2)$, "
+    r"$P[F_{\exp} \text{ fires on } D_1] - P[F_{\exp} \text{ fires on } D_0] \le 0.1$ "
+    r"($d = 258$, $1026$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
+    expect="refuted",
+    uses=["ragged-law"],
+    control="one class has this many times 4(d − 2) tokens more",
+    violations=(0, 1),
+)
+def break_3_sizes_must_match(xp, broken=None):
+    for d in (258, 1026):
+        more = round((broken or 0) * 4 * (d - 2)) + 1
+        found = []
+        for a in (A0, A1):
+            data = RaggedData(class_sizes=(4 + more, *[4] * (d - 3)), a=a, c=C, marked_class=1)
+            found.append(ragged.fires_probability(data, 10))
+        yield at_most(found[1] - found[0], 0.1, n=data.n, d=d, m=10)
+
+
+@claim(
+    "break-3-bounds-must-hold",
+    mark="completed",
+    source="Break condition of Mechanism 3",
+    level="exact",
+    chapter=BREAKS,
+    statement=r"If the parameter bounds are violated the separation breaks: with $a_0 = 0.3$ instead of at most $0.1$, "
+    r"$P[F_{\exp} \text{ fires on } D_1] - P[F_{\exp} \text{ fires on } D_0] \le 0.1$ "
+    r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_1 = 0.7$, $c = 0.5$).",
+    expect="refuted",
+    uses=["column-law"],
+    control="a_0 is larger than 0.3 by this",
+    violations=(0.2, 0.4),
+)
+def break_3_bounds_must_hold(xp, broken=None):
+    for n, d in SHAPES:
+        a0 = Fraction(3, 10) + Fraction(str(broken or 0))
+        on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C) for a in (a0, A1))
+        yield at_most(on_d1 - on_d0, 0.1, n=n, d=d, m=10)
+
+
+@claim(
+    "ragged-simulated",
+    mark="extension",
+    source="Break condition of Mechanism 3",
+    level="sampled",
+    chapter=BREAKS,
+    statement=r"Over 20000 random columns, matrices with ragged classes exceed $\tau$ as often as the law says, under "
+    r"both mechanisms: each $\pi$ lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
+    uses=["ragged-law"],
+    control="the law's gap is larger by this",
+    violations=(0, 0.1),
+)
+def ragged_simulated(xp, broken=None):
+    rng, draws = np.random.default_rng(4300), 20_000
+    for sizes, a, kernel in product(((60, *[1] * 60), (2,) * 20 + (5,) * 10, (9, 1, 4)), (A0, A1), tokens.KERNELS):
+        data = RaggedData(class_sizes=sizes, a=a, c="0.6", marked_class=1)
+        A = data.matrix(xp)
+        X = xp.ones((data.d, data.d), dtype=xp.float64)
+        largest = np.max(to_numpy(values(A, A, A, X, kernel)) @ signs(rng, data.d, draws, np), axis=0)
+        fired = int(np.sum(largest > data.tau))
+        shifted = RaggedData(class_sizes=sizes, a=a, c="0.6", marked_class=1, gap=GAP + Fraction(str(broken or 0)))
+        law = ragged.column_probability(shifted, kernel)
+        yield _inside_clopper_pearson(fired, draws, law, 1e-9, n=data.n, d=data.d, a=float(a))

@@ -1,0 +1,247 @@
+"""Token data whose classes have different sizes: n ≠ (d − 2)t is allowed."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from attnsep import exact, tokens
+from attnsep.arrays import namespace
+from attnsep.bounds import hoeffding
+from attnsep.data import require_decimal, require_integer
+
+
+@dataclass(frozen=True, kw_only=True)
+class RaggedData:
+    """Token data with t_k tokens in class k.
+
+    Parameters
+    ----------
+    class_sizes : sequence of int
+        t_1, …, t_{d−2}: at least one class, each with at least one token, at least 2 tokens in all.
+    a : int, float, Fraction or str
+        Strength of the marked token, at least 0.
+    c : int, float, Fraction or str
+        Strength of the constant last column, strictly between 0 and 1.
+    marked_class : int
+        Class k* of the marked token, counted from 0; its first token is marked.
+    gap : int, float, Fraction or str
+        The threshold is τ = (c + gap)√log n; at least 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks one of these rules.
+
+    Notes
+    -----
+    Equal sizes t give the matrix of ``TokenData`` up to the order of the tokens.
+    Extension.  Definition: def-ragged-data.
+
+    Examples
+    --------
+    >>> data = RaggedData(class_sizes=(3, 1, 1), a=0, c="0.5")
+    >>> data.n, data.d, data.concentration
+    (5, 5, Fraction(11, 25))
+    """
+
+    class_sizes: tuple
+    a: Fraction
+    c: Fraction
+    marked_class: int = 0
+    gap: Fraction = Fraction(1, 10)
+
+    def __post_init__(self):
+        exact_values = {
+            "class_sizes": tuple(require_integer("class_sizes", size, least=1) for size in self.class_sizes),
+            "a": require_decimal("a", self.a),
+            "c": require_decimal("c", self.c),
+            "marked_class": require_integer("marked_class", self.marked_class, least=0),
+            "gap": require_decimal("gap", self.gap),
+        }
+        if sum(exact_values["class_sizes"]) < 2:
+            raise ValueError(f"class_sizes = {self.class_sizes!r}: must have at least 2 tokens in all")
+        if not 0 < exact_values["c"] < 1:
+            raise ValueError(f"c = {self.c!r}: must lie strictly between 0 and 1")
+        if self.marked_class >= len(self.class_sizes):
+            raise ValueError(f"marked_class = {self.marked_class}: must be below {len(self.class_sizes)} classes")
+        for name, value in exact_values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def n(self):
+        """Number of tokens Σ t_k."""
+        return sum(self.class_sizes)
+
+    @property
+    def d(self):
+        """Width: the number of classes plus 2."""
+        return len(self.class_sizes) + 2
+
+    @property
+    def b(self):
+        """Strength 1 − c of a token's own class."""
+        return 1 - self.c
+
+    @property
+    def log_n(self):
+        """log n (natural)."""
+        return math.log(self.n)
+
+    @property
+    def tau(self):
+        """Threshold τ = (c + gap)√log n."""
+        return float(self.c + self.gap) * math.sqrt(self.log_n)
+
+    @property
+    def concentration(self):
+        """Σ_k (t_k/n)²: 1/(d − 2) for equal classes, 1 if one class has all tokens."""
+        return Fraction(sum(size**2 for size in self.class_sizes), self.n**2)
+
+    @property
+    def marked(self):
+        """Index of the marked token, counted from 0: tokens are sorted by class."""
+        return sum(self.class_sizes[: self.marked_class])
+
+    def matrix(self, xp=None):
+        """Return the tokens A, sorted by class.
+
+        Parameters
+        ----------
+        xp : module, optional
+            Array namespace of the result; left out, ``arrays.namespace()`` decides.
+
+        Returns
+        -------
+        array, shape (n, d)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> data = RaggedData(class_sizes=(2, 1), a=2, c="0.25", marked_class=1)
+        >>> (data.matrix(np) / math.sqrt(data.log_n)).round(12)
+        array([[0.  , 0.75, 0.  , 0.25],
+               [0.  , 0.75, 0.  , 0.25],
+               [2.  , 0.  , 0.75, 0.25]])
+        """
+        xp = namespace() if xp is None else xp
+        root, b = math.sqrt(self.log_n), float(self.b)
+        classes = xp.asarray([k for k, size in enumerate(self.class_sizes) for _ in range(size)])
+        own = xp.astype(classes[:, None] == xp.arange(self.d - 2)[None, :], xp.float64)
+        first, last = xp.zeros((self.n, 1), dtype=xp.float64), xp.ones((self.n, 1), dtype=xp.float64)
+        A = root * xp.concat([first, b * own, float(self.c) * last], axis=1)
+        A[self.marked, 0] = float(self.a) * root
+        return A
+
+
+def column_probability(data, kernel="softmax"):
+    """Exact probability π that one random column makes some row exceed the threshold.
+
+    Parameters
+    ----------
+    data : RaggedData
+        With few different class sizes: the cost is the product of their numbers plus one, without the largest.
+    kernel : str
+        softmax or linear.
+
+    Returns
+    -------
+    float
+        To 12 digits, ties decided exactly.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is unknown.
+
+    Notes
+    -----
+    With w = R/(R + n − 1) a row exceeds τ if and only if
+    b Σ_{k≠k*} t_k y_k > g(n−1) − b(t_{k*}−1)y_{k*} + R(g − a y_1 − b y_{k*}), g = gap + c(1 − y_d).
+    The left side over b is a whole number, so the floor of the right side over b decides, and of the two rows the
+    one with the smaller right side.  Extension.  Claims: ragged-law, ragged-softmax-fires.
+
+    Examples
+    --------
+    >>> column_probability(RaggedData(class_sizes=[1] * 4, a=1, c="0.5")) == tokens.column_probability(4, 6, 1, "0.5")
+    True
+    """
+    rows = tokens.gains(data.n, data.a, kernel)
+    others = Counter(data.class_sizes)
+    others[data.class_sizes[data.marked_class]] -= 1
+    patterns = product((1, -1), repeat=3)
+    return math.fsum(exact.column_probability([*others.items()], _floor(data, rows, *y)) for y in patterns) / 8
+
+
+def _floor(data, rows, y_first, y_own, y_last):
+    """Return the floor that Σ_{k≠k*} t_k y_k must exceed, from −n − 1 (always) to n (never)."""
+    n, b = data.n, data.b
+    g = data.gap + data.c * (1 - y_last)
+    level, slope = g * (n - 1) - b * (data.class_sizes[data.marked_class] - 1) * y_own, g - data.a * y_first - b * y_own
+    return tokens.floor_linear(level / b + n, slope / b, rows[1] if slope > 0 else rows[0], 2 * n) - n
+
+
+def fires_probability(data, m, kernel="softmax"):
+    """Exact probability that the network with m columns fires on the data.
+
+    Parameters
+    ----------
+    data : RaggedData
+        As in `column_probability`.
+    m : int
+        Number of sign columns, at least 1.
+    kernel : str
+        softmax or linear.
+
+    Returns
+    -------
+    float
+        1 − (1 − π)^m.
+
+    Examples
+    --------
+    >>> fires_probability(RaggedData(class_sizes=[1] * 4, a=1, c="0.5"), 1)
+    0.375
+    """
+    return exact.fires_probability(column_probability(data, kernel), m)
+
+
+def column_bound(data, kernel="softmax"):
+    """Hoeffding's bound of π while a w < gap in every row.
+
+    Parameters
+    ----------
+    data : RaggedData
+        Any class sizes.
+    kernel : str
+        softmax or linear.
+
+    Returns
+    -------
+    float
+        Σ_w exp(−(gap − a w)²/(2b²‖w‖²)) over the distinct rows, or 1 where some a w ≥ gap; never above 1.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is unknown.
+
+    Notes
+    -----
+    ‖w‖² = (w + (t_{k*} − 1)r)² + r² Σ_{k≠k*} t_k², r = (1 − w)/(n − 1).  If Σ(t_k/n)² → 0 and w → 0, then ‖w‖² → 0 and
+    the bound vanishes.  Extension.  Claim: ragged-silent.
+
+    Examples
+    --------
+    >>> round(column_bound(RaggedData(class_sizes=[4] * 256, a="0.05", c="0.5")), 6)
+    0.01204
+    """
+    found, terms = tokens.weights(data.n, data.a, kernel), []
+    rows = list(zip(found[:2], found[2:], strict=True))
+    for w, rest in rows[: 2 if kernel == "softmax" else 1]:
+        own, r, slack = data.class_sizes[data.marked_class], rest / (data.n - 1), float(data.gap) - float(data.a) * w
+        others = sum(size**2 for size in data.class_sizes) - own**2
+        norm_squared = (w + (own - 1) * r) ** 2 + others * r**2
+        terms.append(hoeffding(slack, float(data.b) ** 2 * norm_squared) if slack > 0 else 1.0)
+    return min(1.0, math.fsum(terms))
