@@ -95,6 +95,8 @@ BESIDE = {
     "bounds": {"data"},
     "exact": {"data", "bounds"},
     "tokens": {"data", "exact", "bounds"},
+    "readout": {"data", "tokens"},
+    "perturbed": {"data", "tokens"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

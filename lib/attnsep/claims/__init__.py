@@ -23,5 +23,7 @@ for part in (
     "random_signs",
     "one_query_separation",
     "tokens",
+    "readout",
+    "limitations",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")
