@@ -134,6 +134,33 @@ def accuracy(distance, s):
     return (1 + total_variation(distance, s)) / 2
 
 
+def distance_table(n, d, strengths, c, kernel="softmax"):
+    """Distances of the whole outputs of several strengths.
+
+    Parameters
+    ----------
+    n, d, c, kernel
+        As in `distances`.
+    strengths : sequence of int, float, Fraction or str, length K
+        The strengths.
+
+    Returns
+    -------
+    list of list of float, shape (K, K)
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `distances`.
+
+    Examples
+    --------
+    >>> [[round(x, 2) for x in row] for row in distance_table(1000, 252, (0, 1), 0.5)]
+    [[0.0, 46.53], [46.53, 0.0]]
+    """
+    return [[distances(n, d, x, y, c, kernel).output for y in strengths] for x in strengths]
+
+
 def several(table, s):
     """Bounds of the best accuracy when K outputs are equally likely.
 

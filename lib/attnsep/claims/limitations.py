@@ -172,10 +172,6 @@ def _fired_on_drawn(xp, data, kernel, eps, draws, rng):
 # Several strengths
 
 
-def _table(n, d, strengths, kernel):
-    return [[readout.distances(n, d, x, y, C, kernel).output for y in strengths] for x in strengths]
-
-
 @claim(
     "many-strengths-bounds",
     mark="extension",
@@ -196,7 +192,7 @@ def many_strengths_bounds(xp, broken=None):
     rng, draws, strengths = np.random.default_rng(5304), 4000, (A0, A1, Fraction(1), Fraction(3, 2))
     for (n, d), kernel, ratio in product(((6, 5), (12, 8)), tokens.KERNELS, (0.3, 5.0)):
         M = np.array([_output(xp, TokenData(n=n, d=d, a=a, c=C), kernel).ravel() for a in strengths])
-        table = _table(n, d, strengths, kernel)
+        table = readout.distance_table(n, d, strengths, C, kernel)
         s = ratio * min(x for row in table for x in row if x > 0)
         low, high = readout.several(table, s)
         truth = rng.integers(0, 4, draws)
@@ -213,11 +209,9 @@ def many_strengths_bounds(xp, broken=None):
     source="Limitations: binary classification tasks",
     level="exact",
     chapter=CHAPTER,
-    statement=r"Eight strengths $0.05, 0.6, 0.7, \dots, 1.2$, $s = 1$, $t = 1$: the best readout of softmax "
-    r"tells them apart with "
-    r"accuracy above $0.999$ from $n = 10^6$ on. For linear attention no readout has an accuracy above "
-    r"$\frac18 + 0.01$ "
-    r"at $n = 10^6$, and above $\frac18 + 10^{-4}$ at $n = 10^{10}$.",
+    statement=r"Eight strengths $0.05, 0.6, 0.7, \dots, 1.2$, $s = 1$, $t = 1$: the best readout of softmax tells "
+    r"them apart with accuracy above $0.999$ at $n = 10^6, 10^8, 10^{10}, 10^{100}$. For linear attention no readout "
+    r"has an accuracy above $\frac18 + 0.01$ at $n = 10^6$, nor above $\frac18 + 10^{-4}$ at $n = 10^{10}$.",
     uses=["many-strengths-bounds", "readout-softmax-growth", "readout-linear-fades"],
     assumes="at most one strength below 1/2",
     control="every strength is lower by this (never below 0)",
@@ -227,10 +221,11 @@ def many_strengths(xp, broken=None):
     strengths = [max(Fraction(0), Fraction(x, 100) - Fraction(str(broken or 0))) for x in (5, *range(60, 130, 10))]
     for power in (6, 8, 10, 100):
         n = 10**power
-        yield at_least(readout.several(_table(n, n + 2, strengths, "softmax"), 1)[0], 0.999, n=n)
+        yield at_least(readout.several(readout.distance_table(n, n + 2, strengths, C), 1)[0], 0.999, n=n)
     for power, more in ((6, 0.01), (10, 1e-4)):
         n = 10**power
-        yield at_most(readout.several(_table(n, n + 2, strengths, "linear"), 1)[1], 1 / 8 + more, n=n)
+        table = readout.distance_table(n, n + 2, strengths, C, "linear")
+        yield at_most(readout.several(table, 1)[1], 1 / 8 + more, n=n)
 
 
 # The strength itself
@@ -290,9 +285,10 @@ def regression_simulated(xp, broken=None):
     level="exact",
     chapter=CHAPTER,
     statement=r"With noise $s = 1$, $\hat a$ from softmax is within $0.05$ of each $a \in \{0.6, 0.7, \dots, "
-    r"1.2\}$ with probability "
-    r"above $0.999$ from $n = 10^6$ on. For linear attention and any estimator whatever, some $a \in "
-    r"\{0.1, 0.3, \dots, 1.9\}$ is met to within $0.09$ with probability at most $0.12$ at $n = 10^6$.",
+    r"1.2\}$ with "
+    r"probability above $0.999$ at $n = 10^6, 10^8, 10^{100}, 10^{300}$. For linear attention and any estimator "
+    r"whatever, some $a \in \{0.1, 0.3, \dots, 1.9\}$ is met to within $0.09$ with probability at most $0.12$ "
+    r"at $n = 10^6$.",
     uses=["regression-simulated", "many-strengths-bounds"],
     assumes="c = 0.5, t = 1",
     control="every strength is lower by this (softmax)",
@@ -304,4 +300,4 @@ def regression(xp, broken=None):
         yield at_least(readout.recovery_probability(10**power, a, Fraction(1, 20), 1), 0.999, n=10**power, a=float(a))
     grid, n = [Fraction(k, 10) for k in range(1, 20, 2)], 10**6
     # To meet every one of them within 0.09 is to tell all ten apart.
-    yield Case(0.12 - readout.several(_table(n, n + 2, grid, "linear"), 1)[1], reached={"n": n})
+    yield Case(0.12 - readout.several(readout.distance_table(n, n + 2, grid, C, "linear"), 1)[1], reached={"n": n})
