@@ -97,6 +97,8 @@ BESIDE = {
     "tokens": {"data", "exact", "bounds"},
     "ablation": {"arrays", "attention", "bounds", "data", "exact", "tokens"},
     "ragged": {"arrays", "bounds", "data", "exact", "tokens"},
+    "readout": {"data", "tokens"},
+    "perturbed": {"data", "tokens"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

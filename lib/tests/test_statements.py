@@ -4,6 +4,7 @@ A wrong definition that the library, its twins and its claims share would pass e
 """
 
 from itertools import product
+from math import erf
 
 import numpy as np
 
@@ -116,3 +117,33 @@ def test_audit_of_mechanism_2():
     assert all(abs(pi[key] - 0.5) < 0.02 for key in (("exp", "raw", 0.05), ("lin", "raw", 0.05), ("lin", "raw", 0.7)))
     assert pi["lin", "raw grown", 0.05] < 0.01
     assert pi["lin", "raw grown", 0.7] > 0.4
+
+
+def test_any_readout(rng):
+    """n = 12, d = 8: the nearer output is right with probability Φ(Δ/(2s)), and Δ²/L is the formula for linear."""
+    n, d, c, draws = 12, 8, 0.5, 20_000
+    t, b, L, a0, a1 = n // (d - 2), 1 - c, np.log(n), 0.05, 0.7
+    for kind in (0, 1):
+        M = []
+        for a in (a0, a1):
+            A = token_matrix(n, d, a, c, 3)
+            M.append(np.array([weights(row)[kind] for row in A @ np.ones((d, d)) @ A.T]) @ A)
+        distance = np.linalg.norm(M[1] - M[0])
+        if kind == 1:
+            g0, g1 = (a * (1 + a) / (n + a) for a in (a0, a1))
+            own = (t + a1) / (n + a1) - (t + a0) / (n + a0)
+            other = t * (1 / (n + a1) - 1 / (n + a0))
+            wanted = n * L * ((g1 - g0) ** 2 + b**2 * (own**2 + (d - 3) * other**2))
+            np.testing.assert_allclose(distance**2, wanted, rtol=1e-10)
+            assert (a1 - a0) * np.sqrt(L / n) <= distance
+            assert distance <= (a1 - a0) * np.hypot(1 + a0 + a1, b) * np.sqrt(L / n)
+        else:
+            assert np.linalg.norm((M[1] - M[0])[3]) >= 0.4 * np.sqrt(L)
+        for ratio in (0.25, 0.5, 1.0):
+            truth = rng.integers(0, 2, draws)
+            Y = np.array(M)[truth] + ratio * distance * rng.standard_normal((draws, n, d))
+            nearer = np.sum((Y - M[1]) ** 2, axis=(1, 2)) < np.sum((Y - M[0]) ** 2, axis=(1, 2))
+            best = (1 + erf(1 / (2 * np.sqrt(2) * ratio))) / 2
+            assert abs(np.mean(nearer == truth) - best) < 6 * np.sqrt(0.25 / draws)
+            one_entry = Y[:, 3, 0] > (M[0] + M[1])[3, 0] / 2
+            assert np.mean(one_entry == truth) < best + 6 * np.sqrt(0.25 / draws)

@@ -24,5 +24,7 @@ for part in (
     "one_query_separation",
     "tokens",
     "audit",
+    "readout",
+    "limitations",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")

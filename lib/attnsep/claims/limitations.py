@@ -1,0 +1,303 @@
+"""The card's Limitations as claims: wrong entries, several strengths, and the strength itself."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from attnsep import exact, perturbed, readout, tokens
+from attnsep.arrays import to_numpy
+from attnsep.attention import row_scores, values
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal
+from attnsep.claims.one_query import EPS, rounding
+from attnsep.claims.one_query_separation import _inside_clopper_pearson
+from attnsep.claims.readout import _not_above, _output
+from attnsep.claims.tokens import A0, A1, C
+from attnsep.data import TokenData
+from attnsep.kernels import KERNELS
+from attnsep.network import signs
+
+CHAPTER = "limitations"
+INSTANCE = {"n": 64, "d": 66, "c": Fraction(9, 10)}
+
+definition(
+    "def-perturbed-data",
+    mark="extension",
+    source="Limitations: idealized conditions",
+    chapter=CHAPTER,
+    statement=r"$A' = A + \varepsilon\sqrt{L}\,E$ with any $E \in [-1, 1]^{n \times d}$, in place of $A$ on "
+    r"all three "
+    r"sides; $A$ is from $D_0$ or $D_1$, $\eta = \varepsilon d$.",
+)
+
+
+def errors_of(n, d):
+    """Yield E: the two that move the mark most, one that makes another token rival it, and a random one."""
+    least = np.ones((n, d))
+    least[0] = -1
+    rival = -np.ones((n, d))
+    rival[1] = 1
+    yield from (least, -least, rival, np.random.default_rng(5300).uniform(-1, 1, (n, d)))
+
+
+def _perturbed(xp, data, E, eps):
+    return data.matrix(xp) + xp.asarray(float(eps) * math.sqrt(data.log_n) * E)
+
+
+@claim(
+    "perturbed-weights",
+    mark="extension",
+    source="Limitations: idealized conditions",
+    level="verified",
+    chapter=CHAPTER,
+    statement=r"If $2\eta \le a$ and $\eta < 1$, softmax on $A'$ gives $j^*$ at least "
+    r"$1/(1 + (n-1)n^{-(1+a-\eta)(a-2\eta)})$ in its own row and at most $w = 1/(1 + (n-1)n^{-(1+a+\eta)(a+2\eta)})$ "
+    r"in any, and every other token at most $v = 1/(1 + (n-2)n^{-2\eta(1+a+\eta)})$. Linear rows stay equal, and "
+    r"$w = \frac{1+a+\eta}{1+a+\eta+(n-1)(1-\eta)}$, $v = \frac{1+\eta}{1+\eta+(n-1)(1-\eta)}$.",
+    uses=["def-perturbed-data", "all-ones-scores"],
+    assumes="|E| ≤ 1 in every entry",
+    control="the entries of E reach 1 + this",
+    violations=(1e-18, 1e-3, 1),
+)
+def perturbed_weights(xp, broken=None):
+    for (n, d), a, size, name in product(((4, 4), (12, 8), (64, 66)), (A0, A1), (0.02, 0.3), tokens.KERNELS):
+        data, eta = TokenData(n=n, d=d, a=a, c=C), min(size, float(a) / 2)
+        bound = perturbed.weight_bounds(n, d, a, C, eta / d, name)
+        for E in errors_of(n, d):
+            A = _perturbed(xp, data, E * (1 + (broken or 0.0)), eta / d)
+            f = to_numpy(KERNELS[name](row_scores(A, A, data.X(xp))))
+            slack, reached = 16 * d * rounding(4 * data.log_n), {"n": n, "d": d, "a": float(a), "eta": eta}
+            yield at_least(f[0, 0], bound.marked_low, slack, **reached)
+            yield at_most(f[:, 0], bound.marked_high, slack, **reached)
+            yield at_most(f[:, 1:], bound.other_high, slack, **reached)
+
+
+def _fired(xp, data, kernel, E, eps, m, draws, rng):
+    """Return how often the network with m columns fires on A'."""
+    A = _perturbed(xp, data, E, eps)
+    rows = to_numpy(values(A, A, A, data.X(xp), kernel))
+    above = np.max(rows @ signs(rng, data.d, m * draws, np), axis=0) > data.tau
+    return int(np.sum(np.any(above.reshape(draws, m), axis=1)))
+
+
+@claim(
+    "perturbed-fires",
+    mark="extension",
+    source="Limitations: idealized conditions",
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"Softmax on $D_1$: if the least weight $w$ of $j^*$ in its own row has $a_1 w > 0.1 + "
+    r"2\varepsilon$, then "
+    r"$P[F_{\exp} \text{ fires}] \ge 1 - (7/8)^m$, whatever $E$.",
+    uses=["perturbed-weights", "main-theorem-softmax-fires"],
+    assumes="n = 64, d = 66, c = 0.9, m = 10; four E, 1000 draws each",
+    control="the entries of E reach 1 + this",
+    violations=(0.001, 40),
+)
+def perturbed_fires(xp, broken=None):
+    rng, draws, m, data = np.random.default_rng(5301), 1000, 10, TokenData(a=A1, **INSTANCE)
+    for eps, E in product((1e-4, 1e-3), errors_of(data.n, data.d)):
+        low, _ = perturbed.fires_bounds(data.n, data.d, m, A1, data.c, eps)
+        if low > 0:
+            fired = _fired(xp, data, "softmax", E * (1 + (broken or 0)), eps, m, draws, rng)
+            reached = {"eps": eps, "bound": low, "frequency": fired / draws}
+            yield _not_above(draws - fired, draws, 1 - low, 1e-9, **reached)
+
+
+@claim(
+    "perturbed-silent",
+    mark="extension",
+    source="Limitations: idealized conditions",
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"With $w$ and $v$ as above, $k = n$ for softmax and $k = 1$ for linear attention, and $a w + "
+    r"2\varepsilon < 0.1$: "
+    r"$P[F \text{ fires}] \le m\,k\,\exp\bigl(-\frac{(0.1 - a w - 2\varepsilon)^2}"
+    r"{2(b\sqrt{w + t v} + \varepsilon\sqrt{d-2})^2}\bigr)$, whatever $E$.",
+    uses=["perturbed-weights", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
+    assumes="n = 64, d = 66, c = 0.9, m = 10; four E, 1000 draws each",
+    control="the entries of E reach 1 + this",
+    violations=(0.001, 1000),
+)
+def perturbed_silent(xp, broken=None):
+    rng, draws, m, eps = np.random.default_rng(5302), 500, 10, 1e-4
+    for kernel, a in (("softmax", A0), ("linear", A0), ("linear", A1)):
+        data = TokenData(a=a, **INSTANCE)
+        for E in errors_of(data.n, data.d):
+            _, high = perturbed.fires_bounds(data.n, data.d, m, a, data.c, eps, kernel)
+            fired = _fired(xp, data, kernel, E * (1 + (broken or 0)), eps, m, draws, rng)
+            reached = {"eps": eps, "bound": high, "frequency": fired / draws}
+            yield _not_above(fired, draws, min(high, 1 - 1e-12), 1e-9, **reached)
+
+
+@claim(
+    "perturbed-silence-breaks-first",
+    mark="extension",
+    source="Limitations: idealized conditions",
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"For $E$ uniform on $[-1,1]^{n \times d}$, $n = 64$, $d = 66$, $c = 0.9$, $a_0 = 0.05$, $a_1 = "
+    r"0.7$, $m = 10$: at "
+    r"$\varepsilon = 0.01$ the four networks are right in more than 90 % of all draws; at $\varepsilon = 0.1$ "
+    r"softmax still fires on $D_1$ in more than 70 %, but on $D_0$ in more than half of them.",
+    uses=["perturbed-fires", "perturbed-silent"],
+    assumes="120 drawn E, one draw of y each; each share is above its number with confidence 1 − 10⁻⁹",
+    control="E is multiplied by 1 + this",
+    violations=(9,),
+)
+def perturbed_silence_breaks_first(xp, broken=None):
+    rng, draws, scale = np.random.default_rng(5303), 120, 1 + (broken or 0)
+    data = {a: TokenData(a=a, **INSTANCE) for a in (A0, A1)}
+    right = 0
+    for kernel, a in product(tokens.KERNELS, (A0, A1)):
+        fired = _fired_on_drawn(xp, data[a], kernel, 0.01 * scale, draws, rng)
+        right += fired if (kernel, a) == ("softmax", A1) else draws - fired
+    yield _surely_above(right, 4 * draws, 0.9, 1e-9, eps=0.01, frequency=right / (4 * draws))
+    for a, least in ((A1, 0.7), (A0, 0.5)):
+        fired = _fired_on_drawn(xp, data[a], "softmax", 0.1 * scale, draws, rng)
+        yield _surely_above(fired, draws, least, 1e-9, eps=0.1, frequency=fired / draws)
+
+
+def _surely_above(k, draws, p, alarm, **reached):
+    """Case for a probability above p after k of `draws`: at p so many would come with at most `alarm`."""
+    return at_least(math.log(max(exact.binomial_tail(draws, k, p), 1e-300)) / math.log(alarm), 1.0, **reached)
+
+
+def _fired_on_drawn(xp, data, kernel, eps, draws, rng):
+    drawn = (rng.uniform(-1, 1, (data.n, data.d)) for _ in range(draws))
+    return sum(_fired(xp, data, kernel, E, eps, 10, 1, rng) for E in drawn)
+
+
+# Several strengths
+
+
+@claim(
+    "many-strengths-bounds",
+    mark="extension",
+    source="Limitations: binary classification tasks",
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"Let $K$ strengths be equally likely, noise $s$ on every entry, and $\mathrm{TV}_{ij}$ the "
+    r"total variation of "
+    r"two of the noisy outputs. The nearest output is right with probability at least "
+    r"$1 - \frac1K \sum_i \sum_{j \ne i} \frac{1 - \mathrm{TV}_{ij}}{2}$, and no readout with more than "
+    r"$\frac{1}{K}\bigl(1 + \sum_i \mathrm{TV}_{ij}\bigr)$, for any $j$.",
+    uses=["any-readout"],
+    assumes="real matrices, K = 4, 4000 draws each",
+    control="the noise has standard deviation (1 + this) s",
+    violations=(0.001, 2),
+)
+def many_strengths_bounds(xp, broken=None):
+    rng, draws, strengths = np.random.default_rng(5304), 4000, (A0, A1, Fraction(1), Fraction(3, 2))
+    for (n, d), kernel, ratio in product(((6, 5), (12, 8)), tokens.KERNELS, (0.3, 5.0)):
+        M = np.array([_output(xp, TokenData(n=n, d=d, a=a, c=C), kernel).ravel() for a in strengths])
+        table = readout.distance_table(n, d, strengths, C, kernel)
+        s = ratio * min(x for row in table for x in row if x > 0)
+        low, high = readout.several(table, s)
+        truth = rng.integers(0, 4, draws)
+        Y = M[truth] + s * (1 + (broken or 0)) * rng.standard_normal((draws, n * d))
+        right = int(np.sum(np.argmax(Y @ M.T - np.sum(M**2, axis=1) / 2, axis=1) == truth))
+        reached = {"n": n, "d": d, "s": s, "frequency": right / draws}
+        yield _not_above(right, draws, min(high, 1 - 1e-12), 1e-9, **reached)
+        yield _not_above(draws - right, draws, min(1 - low, 1 - 1e-12), 1e-9, **reached)
+
+
+@claim(
+    "many-strengths",
+    mark="extension",
+    source="Limitations: binary classification tasks",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"Eight strengths $0.05, 0.6, 0.7, \dots, 1.2$, $s = 1$, $t = 1$: the best readout of softmax tells "
+    r"them apart with accuracy above $0.999$ at $n = 10^6, 10^8, 10^{10}, 10^{100}$. For linear attention no readout "
+    r"has an accuracy above $\frac18 + 0.01$ at $n = 10^6$, nor above $\frac18 + 10^{-4}$ at $n = 10^{10}$.",
+    uses=["many-strengths-bounds", "readout-softmax-growth", "readout-linear-fades"],
+    assumes="at most one strength below 1/2",
+    control="every strength is lower by this (never below 0)",
+    violations=(0.001, 0.5),
+)
+def many_strengths(xp, broken=None):
+    strengths = [max(Fraction(0), Fraction(x, 100) - Fraction(str(broken or 0))) for x in (5, *range(60, 130, 10))]
+    for power in (6, 8, 10, 100):
+        n = 10**power
+        yield at_least(readout.several(readout.distance_table(n, n + 2, strengths, C), 1)[0], 0.999, n=n)
+    for power, more in ((6, 0.01), (10, 1e-4)):
+        n = 10**power
+        table = readout.distance_table(n, n + 2, strengths, C, "linear")
+        yield at_most(readout.several(table, 1)[1], 1 / 8 + more, n=n)
+
+
+# The strength itself
+
+
+@claim(
+    "strength-from-linear-entry",
+    mark="extension",
+    source="Limitations: regression problems",
+    level="verified",
+    chapter=CHAPTER,
+    statement=r"Without noise the strength can be read from linear attention: if $v\sqrt{L}$ is the first entry of "
+    r"$c_{\mathrm{lin}}$, then $a = \frac12\bigl(v - 1 + \sqrt{(v-1)^2 + 4nv}\bigr)$.",
+    uses=["first-coordinate-separates"],
+    control="the matrices have a larger by this",
+    violations=(1e-18, 1e-9, 0.1),
+)
+def strength_from_linear_entry(xp, broken=None):
+    for (n, d), a in product(((2, 3), (12, 8), (256, 66)), (A0, A1, Fraction(2))):
+        data = TokenData(n=n, d=d, a=a + Fraction(str(broken or 0)), c=C)
+        v = float(_output(xp, data, "linear")[-1, 0]) / math.sqrt(data.log_n)
+        found = (v - 1 + math.sqrt((v - 1) ** 2 + 4 * n * v)) / 2
+        # (v − 1)² + 4 n v is about 1 where a is small, so its rounding is that of 1/a.
+        yield equal(found, float(a), 64 * EPS * d / float(a), n=n, d=d, a=float(a))
+
+
+@claim(
+    "regression-simulated",
+    mark="extension",
+    source="Limitations: regression problems",
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"The first entries of the unmarked rows have the mean $h(a) + sZ/\sqrt{n-1}$ with $h(a) = a q "
+    r"\sqrt{L}$ and "
+    r"one standard Gaussian $Z$. So $\hat a = h^{-1}(\text{mean})$ is within $\delta$ of $a$ with probability "
+    r"$P[h(a-\delta) \le h(a) + sZ/\sqrt{n-1} \le h(a+\delta)]$.",
+    uses=["def-noisy-readout", "values-in-closed-form"],
+    assumes="real matrices, 4000 draws each",
+    control="the noise has standard deviation (1 + this) s",
+    violations=(0.001, 1),
+)
+def regression_simulated(xp, broken=None):
+    rng, draws, within = np.random.default_rng(5305), 4000, Fraction(1, 5)
+    for (n, d), a, kernel in product(((12, 8), (64, 34)), (A1, Fraction(1)), tokens.KERNELS):
+        ends = [_output(xp, TokenData(n=n, d=d, a=x, c=C), kernel)[-1, 0] for x in (a - within, a, a + within)]
+        s = math.sqrt(n - 1) * float(ends[2] - ends[1])
+        noise = np.mean(rng.standard_normal((draws, n - 1)), axis=1) * s * (1 + (broken or 0))
+        hits = int(np.sum((ends[0] <= ends[1] + noise) & (ends[1] + noise <= ends[2])))
+        law = readout.recovery_probability(n, a, within, s, kernel)
+        yield _inside_clopper_pearson(hits, draws, law, 1e-9, n=n, d=d, law=law, frequency=hits / draws)
+
+
+@claim(
+    "regression",
+    mark="extension",
+    source="Limitations: regression problems",
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"With noise $s = 1$, $\hat a$ from softmax is within $0.05$ of each $a \in \{0.6, 0.7, \dots, "
+    r"1.2\}$ with "
+    r"probability above $0.999$ at $n = 10^6, 10^8, 10^{100}, 10^{300}$. For linear attention and any estimator "
+    r"whatever, some $a \in \{0.1, 0.3, \dots, 1.9\}$ is met to within $0.09$ with probability at most $0.12$ "
+    r"at $n = 10^6$.",
+    uses=["regression-simulated", "many-strengths-bounds"],
+    assumes="c = 0.5, t = 1",
+    control="every strength is lower by this (softmax)",
+    violations=(0.001, 0.4),
+)
+def regression(xp, broken=None):
+    for power, tenths in product((6, 8, 100, 300), range(6, 13)):
+        a = Fraction(tenths, 10) - Fraction(str(broken or 0))
+        yield at_least(readout.recovery_probability(10**power, a, Fraction(1, 20), 1), 0.999, n=10**power, a=float(a))
+    grid, n = [Fraction(k, 10) for k in range(1, 20, 2)], 10**6
+    # To meet every one of them within 0.09 is to tell all ten apart.
+    yield Case(0.12 - readout.several(readout.distance_table(n, n + 2, grid, C, "linear"), 1)[1], reached={"n": n})

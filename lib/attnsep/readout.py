@@ -1,0 +1,335 @@
+"""What any readout of a noisy or rounded attention output can tell: distances, best accuracy, finite precision."""
+
+import math
+from itertools import product
+from typing import NamedTuple
+
+from attnsep import tokens
+from attnsep.data import TokenData, require_decimal, require_integer, require_positive
+
+# Significant bits, and the exponent of two of the smallest positive number.
+FORMATS = {"float16": (11, -24), "bfloat16": (8, -133), "float32": (24, -149)}
+
+
+class Distances(NamedTuple):
+    """Euclidean distance of the two marked rows, of two other rows, and of the two whole n×d outputs (Frobenius)."""
+
+    marked: float
+    other: float
+    output: float
+
+
+def distances(n, d, a0, a1, c, kernel="softmax"):
+    """How far apart the attention outputs of two strengths of the mark are.
+
+    Parameters
+    ----------
+    n, d, c
+        As in `TokenData`; n up to 10^300.
+    a0, a1 : int, float, Fraction or str
+        The two strengths, at least 0, in any order.
+    kernel : str
+        softmax or linear.
+
+    Returns
+    -------
+    Distances
+        To 12 digits, also where they are tiny.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks the rules of `TokenData` or ``tokens.gains``.
+
+    Notes
+    -----
+    A row whose weight on j* is w0 or w1 has the distance √L √((a1 w1 − a0 w0)² + b² n(n−t)/(n−1)² (w1 − w0)²);
+    the output has one marked row and n − 1 others.  With a1 ≥ a0 nothing cancels in
+    w1 − w0 = w1 (1 − w0)(1 − R0/R1) and a1 w1 − a0 w0 = (a1 − a0) w1 + a0 (w1 − w0).
+    Extension.  Claims: readout-distance, readout-linear-fades, readout-threshold-half.
+
+    Examples
+    --------
+    >>> [round(x / math.sqrt(math.log(1000)), 3) for x in distances(1000, 252, 0.05, 0.7, 0.5)]
+    [0.677, 0.096, 3.102]
+    >>> round(distances(1000, 252, 0.05, 0.7, 0.5, "linear").output / math.sqrt(math.log(1000)), 6)
+    0.037377
+    """
+    low, high = sorted((require_decimal("a0", a0), require_decimal("a1", a1)))
+    data, root = TokenData(n=n, d=d, a=high, c=c), math.sqrt(math.log(n))
+    shape = float(data.b) * math.sqrt(n / (n - 1)) * math.sqrt((n - data.t) / (n - 1))
+    w0, w1 = tokens.weights(n, low, kernel), tokens.weights(n, high, kernel)
+    gains = zip(tokens.gains(n, low, kernel), tokens.gains(n, high, kernel), strict=True)
+    found = []
+    for p1, not_p0, (R0, R1) in zip(w1[:2], w0[2:], gains, strict=True):
+        step = p1 * not_p0 * _one_minus_ratio(R0, R1)
+        found.append(root * math.hypot(float(high - low) * p1 + float(low) * step, shape * step))
+    return Distances(*found, math.hypot(found[0], math.sqrt(n - 1) * found[1]))
+
+
+def _one_minus_ratio(R0, R1):
+    """Return 1 − R0/R1 for two gains of one kernel, R0 ≤ R1."""
+    if R0.exponent == R1.exponent == 1:
+        return float((R1.base - R0.base) / R1.base)
+    return -math.expm1(float(R0.exponent - R1.exponent) * math.log(R1.base))
+
+
+def total_variation(distance, s):
+    """Total variation of two Gaussians of one standard deviation: what separates them, as a probability.
+
+    Parameters
+    ----------
+    distance : float
+        Distance Δ of their means, finite and at least 0.
+    s : float
+        Standard deviation of every entry, finite and above 0.
+
+    Returns
+    -------
+    float
+        erf(Δ/(2√2 s)).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks one of these rules.
+
+    Examples
+    --------
+    >>> total_variation(0, 1), round(total_variation(2, 1), 6)
+    (0.0, 0.682689)
+    """
+    if distance != 0:
+        distance = require_positive("distance", distance)
+    return math.erf(distance / require_positive("s", s) / math.sqrt(8))
+
+
+def accuracy(distance, s):
+    """Accuracy of the best readout of all, for two equally likely outputs with Gaussian noise on every entry.
+
+    Parameters
+    ----------
+    distance, s
+        As in `total_variation`.
+
+    Returns
+    -------
+    float
+        (1 + TV)/2.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `total_variation`.
+
+    Notes
+    -----
+    The readout may be any function of all n·d noisy entries and know j*.  Extension.  Claim: any-readout.
+
+    Examples
+    --------
+    >>> accuracy(0, 1), round(accuracy(2, 1), 6)
+    (0.5, 0.841345)
+    """
+    return (1 + total_variation(distance, s)) / 2
+
+
+def distance_table(n, d, strengths, c, kernel="softmax"):
+    """Distances of the whole outputs of several strengths.
+
+    Parameters
+    ----------
+    n, d, c, kernel
+        As in `distances`.
+    strengths : sequence of int, float, Fraction or str, length K
+        The strengths.
+
+    Returns
+    -------
+    list of list of float, shape (K, K)
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `distances`.
+
+    Examples
+    --------
+    >>> [[round(x, 2) for x in row] for row in distance_table(1000, 252, (0, 1), 0.5)]
+    [[0.0, 46.53], [46.53, 0.0]]
+    """
+    return [[distances(n, d, x, y, c, kernel).output for y in strengths] for x in strengths]
+
+
+def several(table, s):
+    """Bounds of the best accuracy when K outputs are equally likely.
+
+    Parameters
+    ----------
+    table : sequence of sequence of float, shape (K, K)
+        Distances of the outputs, 0 on the diagonal.
+    s : float
+        Standard deviation of the noise on every entry.
+
+    Returns
+    -------
+    tuple of float
+        (low, high): low = 1 − (1/K) Σ_i min(1, Σ_{j≠i} (1 − TV_ij)/2), reached by the nearest output;
+        high = min_j (1 + Σ_i TV_ij)/K.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the table is not square or as in `total_variation`.
+
+    Notes
+    -----
+    Extension.  Claims: many-strengths-bounds, many-strengths.
+
+    Examples
+    --------
+    >>> several([[0, 0], [0, 0]], 1), several([[0, 99], [99, 0]], 1)
+    ((0.5, 0.5), (1.0, 1.0))
+    """
+    if any(len(row) != len(table) for row in table):
+        raise ValueError(f"table: {len(table)} rows, must be square")
+    tv = [[total_variation(distance, s) for distance in row] for row in table]
+    K = len(table)
+    misses = [min(1.0, math.fsum((1 - x) / 2 for j, x in enumerate(row) if j != i)) for i, row in enumerate(tv)]
+    return 1 - math.fsum(misses) / K, min(1.0, *((1 + math.fsum(row)) / K for row in tv))
+
+
+def recovery_probability(n, a, within, s, kernel="softmax"):
+    """Probability that the strength a is found from the noisy first column to within a tolerance.
+
+    Parameters
+    ----------
+    n : int
+        Number of tokens, at least 2 and up to 10^300.
+    a : int, float, Fraction or str
+        The strength, at least `within`.
+    within : int, float, Fraction or str
+        Largest error allowed, at least 0.
+    s : float
+        Standard deviation of the noise on every entry.
+    kernel : str
+        softmax or linear.
+
+    Returns
+    -------
+    float
+        P[|â − a| ≤ within] for â = h⁻¹(mean of the first entries of the unmarked rows), h(a) = a w √L.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks one of these rules.
+
+    Notes
+    -----
+    h grows with a, and the mean of n − 1 noisy entries is h(a) + s Z/√(n−1).  So the event is
+    h(a − within) ≤ h(a) + s Z/√(n−1) ≤ h(a + within).  Extension.  Claim: regression.
+
+    Examples
+    --------
+    >>> [round(recovery_probability(10**6, 0.7, 0.05, 1, kernel), 6) for kernel in tokens.KERNELS]
+    [1.0, 0.000356]
+    """
+    a, within, s = require_decimal("a", a), require_decimal("within", within), require_positive("s", s)
+    if within > a:
+        raise ValueError(f"within = {within}: must be at most a = {a}")
+    scale = math.sqrt(math.log(require_integer("n", n, least=2))) * math.sqrt(n - 1) / s
+    low, middle, high = (float(x) * tokens.weights(n, x, kernel).q for x in (a - within, a, a + within))
+    return (math.erf(scale * (middle - low) / math.sqrt(2)) + math.erf(scale * (high - middle) / math.sqrt(2))) / 2
+
+
+def rounded(x, form):
+    """Round numbers to a format, to nearest and ties to even, as hardware does.
+
+    Parameters
+    ----------
+    x : numpy.ndarray or float
+        Finite numbers below the format's largest, which is not checked.
+    form : str
+        float16, bfloat16 or float32.
+
+    Returns
+    -------
+    numpy.ndarray of float64, the shape of x
+
+    Raises
+    ------
+    ValueError
+        If the format is unknown.
+
+    Notes
+    -----
+    Spacing 2^(e − bits) for 2^(e−1) ≤ |x| < 2^e, and never below the smallest positive number of the format.
+
+    Examples
+    --------
+    >>> [float(rounded(x, "bfloat16")) for x in (1.003, 1.004, 1e-41)]
+    [1.0, 1.0078125, 0.0]
+    """
+    import numpy as np
+
+    if form not in FORMATS:
+        raise ValueError(f"form = {form!r}: must be one of {', '.join(FORMATS)}")
+    bits, smallest = FORMATS[form]
+    step = np.maximum(np.frexp(x)[1] - bits, smallest)
+    return np.ldexp(np.rint(np.ldexp(x, -step)), step)
+
+
+def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
+    """Share of all sign columns whose two pre-activations round to different numbers.
+
+    Parameters
+    ----------
+    n, d, c
+        As in `TokenData`; d up to 10^7.
+    a0, a1 : int, float, Fraction or str
+        The two strengths.
+    form : str
+        float16, bfloat16 or float32.
+    kernel : str
+        linear (all rows agree), or softmax for its marked row.
+
+    Returns
+    -------
+    float
+        P[⟨c_j*, y⟩ rounds differently for a0 and a1], the same uniform y ∈ {±1}^d for both.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks one of these rules or those of `TokenData`.
+
+    Notes
+    -----
+    The law of the column is that of ``tokens.column_probability``; −y gives the negated numbers, so y_d = 1 is enough.
+    Extension.  Claim: finite-precision-hides.
+
+    Examples
+    --------
+    >>> share_told_apart(4, 4, 0, 1, "0.5", "float32"), share_told_apart(4, 4, 1, 1, "0.5", "float32")
+    (1.0, 0.0)
+    """
+
+    pair = [tokens.values_closed(n, d, a, c, kernel)[0] for a in (a0, a1)]
+    sums, mass = _sign_sums(require_integer("d", d, least=3) - 3)
+    found = []
+    for first, own in product((1, -1), repeat=2):
+        z = [rounded(v.first * first + v.own * own + v.others * sums + v.last, form) for v in pair]
+        found.append(math.fsum(mass[z[0] != z[1]]))
+    return math.fsum(found) / 4
+
+
+def _sign_sums(count):
+    """Return the sums of `count` signs within nine standard deviations, and their probabilities."""
+    import numpy as np
+
+    reach = min(count, math.ceil(9 * math.sqrt(count)))
+    plus = range(-(-(count - reach) // 2), (count + reach) // 2 + 1)
+    logs = [-math.lgamma(k + 1) - math.lgamma(count - k + 1) for k in plus]
+    mass = np.exp(np.asarray(logs) - max(logs))
+    return 2.0 * np.asarray(plus) - count, mass / math.fsum(mass)

@@ -1,0 +1,52 @@
+"""Bounds for wrong entries, against matrices in plain NumPy."""
+
+import numpy as np
+import pytest
+
+from attnsep import perturbed
+from attnsep.tokens import column_bounds
+from attnsep.tokens import weights as exact_weights
+
+
+def tokens_with(n, d, a, c, E, eps):
+    A = np.zeros((n, d))
+    A[0, 0] = a
+    A[np.arange(n), 1 + np.arange(n) % (d - 2)] = 1 - c
+    A[:, -1] = c
+    return np.sqrt(np.log(n)) * (A + eps * E)
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "linear"])
+@pytest.mark.parametrize("a", [0.0, 0.05, 0.7])
+def test_every_matrix_keeps_the_bounds(rng, kernel, a):
+    n, d, c = 12, 8, 0.4
+    for eps in (1e-4, 0.01, 0.1):
+        bound = perturbed.weight_bounds(n, d, a, c, eps, kernel)
+        for E in rng.choice([-1.0, 1.0], (200, n, 1)) * np.ones(d):
+            s = tokens_with(n, d, a, c, E, eps).sum(axis=1)
+            u = np.outer(s, s) if kernel == "linear" else np.exp(np.outer(s, s))
+            f = u / u.sum(axis=1, keepdims=True)
+            assert bound.marked_low * (1 - 1e-12) <= f[0, 0]
+            assert f[:, 0].max() <= bound.marked_high * (1 + 1e-12)
+            assert f[:, 1:].max() <= bound.other_high * (1 + 1e-12)
+
+
+def test_without_error_the_bounds_are_the_weights():
+    bound, exact = perturbed.weight_bounds(100, 27, 0.7, 0.5, 1e-15), exact_weights(100, 0.7)
+    assert bound.marked_low == pytest.approx(exact.p)
+    assert bound.marked_high == pytest.approx(exact.p)
+    low, high = perturbed.fires_bounds(16384, 4098, 1, 0.05, 0.5, 1e-12)
+    assert low == 0
+    assert column_bounds(16384, 4098, 0.05, 0.5)[1] <= high < 1e-3
+
+
+def test_too_large_errors_prove_nothing():
+    assert perturbed.weight_bounds(12, 8, 0.7, 0.5, 0.125) == (0, 1, 1)
+    assert perturbed.fires_bounds(12, 8, 3, 0.7, 0.5, 0.125) == (0, 1)
+
+
+def test_rejects():
+    with pytest.raises(ValueError, match="eps"):
+        perturbed.weight_bounds(12, 8, 0.7, 0.5, -0.1)
+    with pytest.raises(ValueError, match="kernel"):
+        perturbed.weight_bounds(12, 8, 0.7, 0.5, 0.1, "cubic")
