@@ -95,6 +95,7 @@ BESIDE = {
     "bounds": {"data"},
     "exact": {"data", "bounds"},
     "tokens": {"data", "exact", "bounds"},
+    "scaling": {"data", "exact", "tokens"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

@@ -93,3 +93,17 @@ def test_theorem_3_6(rng):
         np.exp(-((0.1 - 0.05 * w) ** 2) / (2 * c**2 * (w**2 + (d - 3) * ((1 - w) / (n - 1)) ** 2))) for w in (p, q)
     )
     assert np.mean(exp0) <= bound
+
+
+def test_golden_ratio_law():
+    """The marked row's weight on matrices: 1/(2 − 1/n) at 1/φ, and one logistic curve of (a² + a − 1) log n."""
+    golden = (np.sqrt(5) - 1) / 2
+    for n, d in ((2, 3), (100, 12), (900, 5)):
+        for a in (0.3, golden, 0.7):
+            A, j, L = token_matrix(n, d, a, 0.5, n // 2), n // 2, np.log(n)
+            p = weights(A[j] @ np.ones((d, d)) @ A.T)[0][j]
+            odds = n ** (a**2 + a - 1) / (1 - 1 / n)
+            np.testing.assert_allclose(p, odds / (1 + odds), rtol=1e-12)
+            assert abs(p - 1 / (1 + np.exp(-(a**2 + a - 1) * L))) <= (1 + 1e-9) / (4 * (n - 1))
+            if a == golden:
+                np.testing.assert_allclose(p, 1 / (2 - 1 / n), rtol=1e-12)

@@ -23,5 +23,6 @@ for part in (
     "random_signs",
     "one_query_separation",
     "tokens",
+    "golden",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")
