@@ -181,7 +181,7 @@ def _strength_for(s, n):
     statement=r"$a = 0.6$ lies below $\frac1\varphi$. Yet with $c = 0.5$, $t = 4$, $m = 10$ and $n = 65536$ "
     r"the network "
     r"$F_{\exp}$ fires with probability $0.737$, and at $d = 20002$ one column has $\pi > 0.12$ up to $n = 10^{20}$. "
-    r"Only from $n = 10^{28}$ on is $\pi < 10^{-6}$.",
+    r"From $n = 10^{28}$ on $\pi < 10^{-6}$.",
     uses=["column-law", "golden-ratio-threshold"],
     assumes="checked at n = 20000 · 10^k",
     control="a is lower by this",
@@ -396,7 +396,7 @@ def scaling_late_step(xp, broken=None):
     r"$\pi_{\mathrm{flat}} = P\bigl[\frac{b}{d-2}\sum_{k \le d-2} y_k + c(y_d - 1) > 0.1\bigr]$. If "
     r"no sum attains 0.1, "
     r"$P[\text{fires}] \to 1 - (1 - \pi_{\mathrm{flat}})^m$ for $F_{\mathrm{lin}}$ on $D_0$ and on $D_1$, and for "
-    r"$F_{\exp}$ on $D_0$. So their errors do not vanish.",
+    r"$F_{\exp}$ on $D_0$. For $b > 0.1$ this limit is above 0, so their errors do not vanish.",
     uses=["column-law", "golden-ratio-threshold", "linear-rows-equal"],
     assumes="a0 < 1/φ; checked at n = (d − 2)10⁶⁰ to (d − 2)10²⁹⁰, and on D_1 for softmax with the union of "
     "the two rows",
@@ -475,14 +475,12 @@ def scaling_rate(xp, broken=None):
     source=QUESTION,
     level="exact",
     chapter=SCALING,
-    statement=r"Let $b > 0.1$, $t$ be fixed and $\delta \to 0$. The smallest $d$ and the smallest $m$ that go "
-    r"with it grow "
-    r"like $\log\frac1\delta$: $d \sim \log\frac1\delta / I(\frac{0.1}{b})$ and "
-    r"$m \sim \log\frac1\delta / \log\frac{1}{1-\pi_\infty}$.",
+    statement=r"Let $a_0 \le 0.1$, $a_1$, $c$ and $\pi_\infty$ be as in the limit in the width, $b > 0.1$, $t$ fixed, "
+    r"and $\delta \to 0$. The smallest $d$ and the smallest $m$ that goes with it grow like $\log\frac1\delta$: "
+    r"$d \sim \log\frac1\delta / I(\frac{0.1}{b})$ and $m \sim \log\frac1\delta / \log\frac{1}{1-\pi_\infty}$.",
     uses=["scaling-rate", "scaling-in-d", "main-theorem-sizes"],
-    assumes="as scaling-in-d; checked for a0 = 0.05, a1 = 0.7, c = 0.7, δ = 10⁻²⁰ to 10⁻³⁰⁰, t = 1 and 4: "
-    "1.1 times this d "
-    "suffices, 0.3 to 0.95 times does not, and m is within 2 % + 1",
+    assumes="checked for a0 = 0.05, a1 = 0.7, c = 0.7, δ = 10⁻²⁰ to 10⁻³⁰⁰, t = 1 and 4: "
+    "1.1 times this d suffices, 0.3 to 0.95 times does not, and m is within 2 % + 1",
     control="the threshold's gap is smaller by this",
     violations=(1e-6, 0.03),
 )
