@@ -354,7 +354,7 @@ def scaling_matrices(xp, broken=None):
 )
 def scaling_in_d(xp, broken=None):
     d = 10**6
-    for c, a1, t, m in product((C, "0.7", "0.9"), (A1, Fraction(3, 4), 1, Fraction(5, 2)), (1, 4, 10**9), (1, 10)):
+    for c, a1, t, m in product((C, "0.7", "0.9"), (A1, Fraction(3, 4), 1, Fraction(5, 2)), (1, 10**9), (1, 10)):
         n, limit = (d - 2) * t, scaling.column_limit(a1, c)
         errors = tokens.errors(n, d, m, A0, a1 - _broken(broken), c)
         gap = np.subtract(*scaling.accuracies(n, d, m, A0, a1 - _broken(broken), c))
