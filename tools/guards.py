@@ -99,6 +99,7 @@ BESIDE = {
     "ragged": {"arrays", "bounds", "data", "exact", "tokens"},
     "readout": {"data", "tokens"},
     "perturbed": {"data", "tokens"},
+    "scaling": {"data", "exact", "tokens"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

@@ -289,3 +289,34 @@ def curve_panels(x, panels, *, x_label, y_label):
         axes[0].set_ylabel(y_label)
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
         return _closed(figure)
+
+
+def collapse(a, points, *, threshold):
+    """Draw weights of the marked token for several n, against a and against (a² + a − 1) log n.
+
+    Parameters
+    ----------
+    a : array, shape (k,)
+        Strengths.
+    points : dict of str to tuple of array, shape (k,)
+        By label, x = (a² + a − 1) log n and the weight p, at most six.
+    threshold : float
+        Strength at which all curves cross.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(7, 4), sharey=True)
+        for (label, (x, p)), marker in zip(points.items(), "os^Dv*", strict=False):
+            left.plot(a, p, marker=marker, markersize=3, linewidth=1, label=label)
+            right.plot(x, p, marker=marker, markersize=4, linestyle="none", alpha=0.7)
+        curve = np.linspace(-8, 8, 200)
+        right.plot(curve, 1 / (1 + np.exp(-curve)), color="black", linewidth=1, zorder=0, label="logistic curve")
+        left.axvline(threshold, color="black", linestyle=":", linewidth=1)
+        left.set(title="against $a$", xlabel="$a$", ylabel="weight $p$ of the marked token")
+        right.set(title="against $x$", xlabel="$x = (a^2 + a - 1)\\,\\log n$", xlim=(-8, 8))
+        right.legend(loc="lower right", framealpha=1)
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+        return _closed(figure)

@@ -52,7 +52,7 @@ class TokenErrors(NamedTuple):
     linear_fires_on_d1: float
 
 
-def gains(n, a, kernel="softmax"):
+def gains(n, a, kernel="softmax", *, beta=1):
     """How many times the weight of any other token the marked one has: the gain R.
 
     Parameters
@@ -63,6 +63,8 @@ def gains(n, a, kernel="softmax"):
         Strength of the marked token, at least 0.
     kernel : str
         softmax or linear.
+    beta : int, float, Fraction or str
+        Inverse temperature β, at least 0: every score is multiplied by it.
 
     Returns
     -------
@@ -76,27 +78,28 @@ def gains(n, a, kernel="softmax"):
 
     Notes
     -----
-    Softmax: n^{a(1+a)} and n^a.  Linear: 1 + a in every row.  Source: Lemma D.2 (completed).  Claim: lemma-d-2-scores.
+    Softmax: n^{βa(1+a)} and n^{βa}.  Linear: 1 + a in every row, whatever β.
+    Source: Lemma D.2 (completed; β is an extension).  Claims: lemma-d-2-scores, inverse-temperature.
 
     Examples
     --------
     >>> gains(16, 0.5)
     (Power(base=16, exponent=Fraction(3, 4)), Power(base=16, exponent=Fraction(1, 2)))
     """
-    n, a = require_integer("n", n, least=2), require_decimal("a", a)
+    n, a, beta = require_integer("n", n, least=2), require_decimal("a", a), require_decimal("beta", beta)
     if kernel not in KERNELS:
         raise ValueError(f"kernel = {kernel!r}: must be one of {', '.join(KERNELS)}")
     if kernel == "linear":
         return Power(1 + a, 1), Power(1 + a, 1)
-    return Power(n, a * (1 + a)), Power(n, a)
+    return Power(n, beta * a * (1 + a)), Power(n, beta * a)
 
 
-def weights(n, a, kernel="softmax"):
+def weights(n, a, kernel="softmax", *, beta=1):
     """Weight of the marked token, for n far beyond any matrix.
 
     Parameters
     ----------
-    n, a, kernel
+    n, a, kernel, beta
         As in `gains`; n up to 10^300.
 
     Returns
@@ -111,8 +114,8 @@ def weights(n, a, kernel="softmax"):
 
     Notes
     -----
-    R/(R + n − 1): softmax p = 1/(1+(n−1)n^{−a(1+a)}), q = 1/(1+(n−1)n^{−a}), linear p = q = (1+a)/(n+a).
-    Source: Lemma D.2 (completed).  Claims: lemma-d-2-weights, linear-rows-equal.
+    R/(R + n − 1): softmax p = 1/(1+(n−1)n^{−βa(1+a)}), q = 1/(1+(n−1)n^{−βa}), linear p = q = (1+a)/(n+a).
+    Source: Lemma D.2 (completed).  Claims: lemma-d-2-weights, linear-rows-equal, golden-ratio-law.
 
     Examples
     --------
@@ -120,10 +123,10 @@ def weights(n, a, kernel="softmax"):
     (True, 0.4)
     """
     if kernel == "linear":
-        R = gains(n, a, kernel)[0].base
+        R = gains(n, a, kernel, beta=beta)[0].base
         return TokenWeights(*(float(w / (R + n - 1)) for w in (R, R, Fraction(n - 1), Fraction(n - 1))))
     # Beyond 10^300 the exponent no longer matters, and a float could not hold it.
-    logits = [float(min(R.exponent, 10**300)) * math.log(n) - math.log(n - 1) for R in gains(n, a, kernel)]
+    logits = [float(min(R.exponent, 10**300)) * math.log(n) - math.log(n - 1) for R in gains(n, a, kernel, beta=beta)]
     return TokenWeights(*map(_logistic, logits), *(_logistic(-z) for z in logits))
 
 
@@ -180,15 +183,15 @@ def _class_weights(data, w, rest):
 # One random column
 
 
-def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
+def column_probability(n, d, a, c, kernel="softmax", gap=0.1, *, beta=1):
     """Exact probability π that one random column makes some row exceed the threshold.
 
     Parameters
     ----------
     n, d, a, c, gap
         As in `TokenData`; d up to 10^6.
-    kernel : str
-        softmax or linear.
+    kernel, beta
+        As in `gains`.
 
     Returns
     -------
@@ -210,7 +213,7 @@ def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
     >>> column_probability(4, 4, 1, "0.5"), column_probability(6, 5, 0, "0.5")
     (0.375, 0.25)
     """
-    data, rows = TokenData(n=n, d=d, a=a, c=c, gap=gap), gains(n, a, kernel)
+    data, rows = TokenData(n=n, d=d, a=a, c=c, gap=gap), gains(n, a, kernel, beta=beta)
     patterns = product((1, -1), repeat=3)
     return math.fsum(exact.binomial_tail(data.d - 3, least_plus(data, rows, *pattern)) for pattern in patterns) / 8
 
@@ -371,7 +374,7 @@ def instance_fires(y, data, kernel="softmax"):
     return False
 
 
-def fires_probability(n, d, m, a, c, kernel="softmax", gap=0.1):
+def fires_probability(n, d, m, a, c, kernel="softmax", gap=0.1, *, beta=1):
     """Exact probability that the network fires on the data.
 
     Parameters
@@ -380,8 +383,8 @@ def fires_probability(n, d, m, a, c, kernel="softmax", gap=0.1):
         As in `TokenData`; d up to 10^6.
     m : int
         Number of sign columns, at least 1.
-    kernel : str
-        softmax or linear.
+    kernel, beta
+        As in `gains`.
 
     Returns
     -------
@@ -402,7 +405,7 @@ def fires_probability(n, d, m, a, c, kernel="softmax", gap=0.1):
     >>> f"{fires_probability(1024, 258, 10, 0.7, 0.5):.9f}", f"{fires_probability(1024, 258, 10, 0.05, 0.5):.9g}"
     ('0.943686969', '0.00346450383')
     """
-    return exact.fires_probability(column_probability(n, d, a, c, kernel, gap), m)
+    return exact.fires_probability(column_probability(n, d, a, c, kernel, gap, beta=beta), m)
 
 
 # Bounds

@@ -89,3 +89,20 @@ def test_curve_panels_draw_every_curve_in_every_panel():
     ]
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["left", "right"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
+
+
+def test_collapse_draws_the_same_weights_twice():
+    points = {
+        "n = 2": (np.array([-1.0, 1.0]), np.array([0.3, 0.7])),
+        "n = 3": (np.array([-2.0, 2.0]), np.array([0.1, 0.9])),
+    }
+    figure = figures.collapse(np.array([0.5, 0.7]), points, threshold=0.6)
+    left, right = figure.axes
+    for axis, where in ((left, ([0.5, 0.7], [0.5, 0.7])), (right, ([-1, 1], [-2, 2]))):
+        for data, x, (_, p) in zip(lines(axis)[:2], where, points.values(), strict=True):
+            assert data[:, 0].tolist() == list(x)
+            assert np.array_equal(data[:, 1], p)
+    assert lines(left)[2][:, 0].tolist() == [0.6, 0.6]
+    curve = lines(right)[2]
+    assert np.allclose(curve[:, 1], 1 / (1 + np.exp(-curve[:, 0])))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["n = 2", "n = 3"]

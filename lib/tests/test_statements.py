@@ -147,3 +147,17 @@ def test_any_readout(rng):
             assert abs(np.mean(nearer == truth) - best) < 6 * np.sqrt(0.25 / draws)
             one_entry = Y[:, 3, 0] > (M[0] + M[1])[3, 0] / 2
             assert np.mean(one_entry == truth) < best + 6 * np.sqrt(0.25 / draws)
+
+
+def test_golden_ratio_law():
+    """The marked row's weight on matrices: 1/(2 − 1/n) at 1/φ, and one logistic curve of (a² + a − 1) log n."""
+    golden = (np.sqrt(5) - 1) / 2
+    for n, d in ((2, 3), (100, 12), (900, 5)):
+        for a in (0.3, golden, 0.7):
+            A, j, L = token_matrix(n, d, a, 0.5, n // 2), n // 2, np.log(n)
+            p = weights(A[j] @ np.ones((d, d)) @ A.T)[0][j]
+            odds = n ** (a**2 + a - 1) / (1 - 1 / n)
+            np.testing.assert_allclose(p, odds / (1 + odds), rtol=1e-12)
+            assert abs(p - 1 / (1 + np.exp(-(a**2 + a - 1) * L))) <= (1 + 1e-9) / (4 * (n - 1))
+            if a == golden:
+                np.testing.assert_allclose(p, 1 / (2 - 1 / n), rtol=1e-12)

@@ -23,6 +23,7 @@ for part in (
     "random_signs",
     "one_query_separation",
     "tokens",
+    "golden",
     "audit",
     "readout",
     "limitations",
