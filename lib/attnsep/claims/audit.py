@@ -11,8 +11,8 @@ from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores, values
 from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal
 from attnsep.claims.one_query import EPS, rounding
-from attnsep.claims.one_query_separation import _inside_clopper_pearson
-from attnsep.claims.tokens import A0, A1, GAP, C, _all_signs, token_cases
+from attnsep.claims.one_query_separation import inside_clopper_pearson
+from attnsep.claims.tokens import A0, A1, GAP, C, all_signs, token_cases
 from attnsep.data import TokenData
 from attnsep.kernels import KERNELS
 from attnsep.network import signs
@@ -143,7 +143,7 @@ def raw_column_law(xp, broken=None):
     ):
         A = TokenData(n=n, d=d, a=Fraction(a) + Fraction(str(broken or 0)), c=c, marked=n // 2).matrix(xp)
         rows = to_numpy(ablation.outputs(A, TokenData(n=n, d=d, a=a, c=c).X(xp), kernel, normalised))
-        largest = np.max(rows @ np.array([*_all_signs(d)], dtype=float).T, axis=0)
+        largest = np.max(rows @ np.array([*all_signs(d)], dtype=float).T, axis=0)
         scale = float(np.max(np.abs(rows)))
         for tau in (_paper_tau(n), 0.31 * scale, 0.73 * scale, 1.37 * scale):
             law = ablation.column_probability(n, d, a, c, tau, kernel, normalised)
@@ -358,7 +358,7 @@ def ablation_simulated(xp, broken=None):
                 fired = int(np.sum(largest > tau))
                 more = a + Fraction(str(broken or 0))
                 law = ablation.column_probability(n, d, more, C, tau, kernel, normalised)
-                yield _inside_clopper_pearson(fired, draws, min(max(law, 1e-12), 1 - EPS), 1e-9, n=n, d=d, a=float(a))
+                yield inside_clopper_pearson(fired, draws, min(max(law, 1e-12), 1 - EPS), 1e-9, n=n, d=d, a=float(a))
 
 
 # Mechanism 3
@@ -529,7 +529,7 @@ def ragged_law(xp, broken=None):
             for R in gains
         ]
         rows = [[x / (R + n - 1) for x in row] for row, R in zip(rows, gains, strict=True)]
-        tops = [max(sum(x * s for x, s in zip(row, y, strict=True)) for row in rows) for y in _all_signs(data.d)]
+        tops = [max(sum(x * s for x, s in zip(row, y, strict=True)) for row in rows) for y in all_signs(data.d)]
         fired = sum(top > data.c + GAP for top in tops) / len(tops)
         less = RaggedData(
             class_sizes=sizes, a=a, c=c, marked_class=len(sizes) - 1, gap=GAP - Fraction(str(broken or 0))
@@ -701,4 +701,4 @@ def ragged_simulated(xp, broken=None):
         fired = int(np.sum(largest > data.tau))
         shifted = RaggedData(class_sizes=sizes, a=a, c="0.6", marked_class=1, gap=GAP + Fraction(str(broken or 0)))
         law = ragged.column_probability(shifted, kernel)
-        yield _inside_clopper_pearson(fired, draws, law, 1e-9, n=data.n, d=data.d, a=float(a))
+        yield inside_clopper_pearson(fired, draws, law, 1e-9, n=data.n, d=data.d, a=float(a))

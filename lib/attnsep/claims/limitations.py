@@ -11,8 +11,8 @@ from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores, values
 from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal
 from attnsep.claims.one_query import EPS, rounding
-from attnsep.claims.one_query_separation import _inside_clopper_pearson
-from attnsep.claims.readout import _not_above, _output
+from attnsep.claims.one_query_separation import inside_clopper_pearson
+from attnsep.claims.readout import not_above, noise_free_output
 from attnsep.claims.tokens import A0, A1, C
 from attnsep.data import TokenData
 from attnsep.kernels import KERNELS
@@ -102,7 +102,7 @@ def perturbed_fires(xp, broken=None):
         if low > 0:
             fired = _fired(xp, data, "softmax", E * (1 + (broken or 0)), eps, m, draws, rng)
             reached = {"eps": eps, "bound": low, "frequency": fired / draws}
-            yield _not_above(draws - fired, draws, 1 - low, 1e-9, **reached)
+            yield not_above(draws - fired, draws, 1 - low, 1e-9, **reached)
 
 
 @claim(
@@ -128,7 +128,7 @@ def perturbed_silent(xp, broken=None):
             _, high = perturbed.fires_bounds(data.n, data.d, m, a, data.c, eps, kernel)
             fired = _fired(xp, data, kernel, E * (1 + (broken or 0)), eps, m, draws, rng)
             reached = {"eps": eps, "bound": high, "frequency": fired / draws}
-            yield _not_above(fired, draws, min(high, 1 - 1e-12), 1e-9, **reached)
+            yield not_above(fired, draws, min(high, 1 - 1e-12), 1e-9, **reached)
 
 
 @claim(
@@ -191,7 +191,7 @@ def _fired_on_drawn(xp, data, kernel, eps, draws, rng):
 def many_strengths_bounds(xp, broken=None):
     rng, draws, strengths = np.random.default_rng(5304), 4000, (A0, A1, Fraction(1), Fraction(3, 2))
     for (n, d), kernel, ratio in product(((6, 5), (12, 8)), tokens.KERNELS, (0.3, 5.0)):
-        M = np.array([_output(xp, TokenData(n=n, d=d, a=a, c=C), kernel).ravel() for a in strengths])
+        M = np.array([noise_free_output(xp, TokenData(n=n, d=d, a=a, c=C), kernel).ravel() for a in strengths])
         table = readout.distance_table(n, d, strengths, C, kernel)
         s = ratio * min(x for row in table for x in row if x > 0)
         low, high = readout.several(table, s)
@@ -199,8 +199,8 @@ def many_strengths_bounds(xp, broken=None):
         Y = M[truth] + s * (1 + (broken or 0)) * rng.standard_normal((draws, n * d))
         right = int(np.sum(np.argmax(Y @ M.T - np.sum(M**2, axis=1) / 2, axis=1) == truth))
         reached = {"n": n, "d": d, "s": s, "frequency": right / draws}
-        yield _not_above(right, draws, min(high, 1 - 1e-12), 1e-9, **reached)
-        yield _not_above(draws - right, draws, min(1 - low, 1 - 1e-12), 1e-9, **reached)
+        yield not_above(right, draws, min(high, 1 - 1e-12), 1e-9, **reached)
+        yield not_above(draws - right, draws, min(1 - low, 1 - 1e-12), 1e-9, **reached)
 
 
 @claim(
@@ -246,7 +246,7 @@ def many_strengths(xp, broken=None):
 def strength_from_linear_entry(xp, broken=None):
     for (n, d), a in product(((2, 3), (12, 8), (256, 66)), (A0, A1, Fraction(2))):
         data = TokenData(n=n, d=d, a=a + Fraction(str(broken or 0)), c=C)
-        v = float(_output(xp, data, "linear")[-1, 0]) / math.sqrt(data.log_n)
+        v = float(noise_free_output(xp, data, "linear")[-1, 0]) / math.sqrt(data.log_n)
         found = (v - 1 + math.sqrt((v - 1) ** 2 + 4 * n * v)) / 2
         # (v − 1)² + 4 n v is about 1 where a is small, so its rounding is that of 1/a.
         yield equal(found, float(a), 64 * EPS * d / float(a), n=n, d=d, a=float(a))
@@ -270,12 +270,14 @@ def strength_from_linear_entry(xp, broken=None):
 def regression_simulated(xp, broken=None):
     rng, draws, within = np.random.default_rng(5305), 4000, Fraction(1, 5)
     for (n, d), a, kernel in product(((12, 8), (64, 34)), (A1, Fraction(1)), tokens.KERNELS):
-        ends = [_output(xp, TokenData(n=n, d=d, a=x, c=C), kernel)[-1, 0] for x in (a - within, a, a + within)]
+        ends = [
+            noise_free_output(xp, TokenData(n=n, d=d, a=x, c=C), kernel)[-1, 0] for x in (a - within, a, a + within)
+        ]
         s = math.sqrt(n - 1) * float(ends[2] - ends[1])
         noise = np.mean(rng.standard_normal((draws, n - 1)), axis=1) * s * (1 + (broken or 0))
         hits = int(np.sum((ends[0] <= ends[1] + noise) & (ends[1] + noise <= ends[2])))
         law = readout.recovery_probability(n, a, within, s, kernel)
-        yield _inside_clopper_pearson(hits, draws, law, 1e-9, n=n, d=d, law=law, frequency=hits / draws)
+        yield inside_clopper_pearson(hits, draws, law, 1e-9, n=n, d=d, law=law, frequency=hits / draws)
 
 
 @claim(

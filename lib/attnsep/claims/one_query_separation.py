@@ -318,10 +318,10 @@ def firing_frequency(xp, broken=None):
             f = kernel(scores)
             fired = sum(fires(f, signs(rng, n, m + (broken or 0), xp), tau) for _ in range(draws))
             law = exact.query_fires_probability(float(u[0] / u.sum()), float(u[1] / u.sum()), n, m, tau)
-            yield _inside_clopper_pearson(fired, draws, law, 1e-9, n=n, m=m, law=law, frequency=fired / draws)
+            yield inside_clopper_pearson(fired, draws, law, 1e-9, n=n, m=m, law=law, frequency=fired / draws)
 
 
-def _inside_clopper_pearson(k, draws, p, alarm, **reached):
+def inside_clopper_pearson(k, draws, p, alarm, **reached):
     """Case for p in the interval of level 1 − alarm around k/draws: both tails at k exceed alarm/2."""
     tails = exact.binomial_tail(draws, k, p), exact.binomial_tail(draws, draws - k, 1 - Fraction(p))
     return at_most(math.log(max(min(tails), 1e-300)) / math.log(alarm / 2), 1.0, **reached)

@@ -72,14 +72,14 @@ def sign_sum_law(xp, broken=None):
     for n in range(2, 9):
         for p, q in ((1, 1), (2, 1), (3, 2), (n, 1), (1, 5)):
             shared = share_a_sign([p] + [q] * (n - 1), broken or 1)
-            sums = [sum(w * sign for w, sign in zip(shared, signs, strict=True)) for signs in _all_signs(len(shared))]
+            sums = [sum(w * sign for w, sign in zip(shared, signs, strict=True)) for signs in all_signs(len(shared))]
             for s in range(-p - q * n, p + q * n + 1):
                 ways = sum(math.comb(n - 1, b) for b in range(n) for x in (s - p, s + p) if q * (2 * b - (n - 1)) >= x)
                 gap = abs(sum(value >= s for value in sums) * 2**n - ways * len(sums))
                 yield Case(float(-gap), reached={"n": n, "p": p, "q": q})
 
 
-def _all_signs(n):
+def all_signs(n):
     return product((-1, 1), repeat=n)
 
 

@@ -11,8 +11,8 @@ from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores, values
 from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, within
 from attnsep.claims.one_query import rounding
-from attnsep.claims.one_query_separation import _inside_clopper_pearson
-from attnsep.claims.tokens import A0, A1, SMALL, C, _fraction
+from attnsep.claims.one_query_separation import inside_clopper_pearson
+from attnsep.claims.tokens import A0, A1, SMALL, C, fraction
 from attnsep.data import TokenData
 from attnsep.network import signs
 
@@ -68,9 +68,9 @@ def any_readout(xp, broken=None):
         Y += s * (1 + (broken or 0)) * rng.standard_normal(Y.shape)
         ratio_says = np.tensordot(Y - (M0 + M1) / 2, M1 - M0, axes=2) > 0
         right = int(np.sum(ratio_says == truth))
-        yield _inside_clopper_pearson(right, draws, best, 1e-9, n=n, d=d, best=best, frequency=right / draws)
+        yield inside_clopper_pearson(right, draws, best, 1e-9, n=n, d=d, best=best, frequency=right / draws)
         for answer in _other_readouts(rng, Y, (M0 + M1) / 2, data[1].tau):
-            yield _not_above(int(np.sum(answer == truth)), draws, best, 1e-9, n=n, d=d, best=best)
+            yield not_above(int(np.sum(answer == truth)), draws, best, 1e-9, n=n, d=d, best=best)
 
 
 def _other_readouts(rng, Y, middle, tau):
@@ -81,7 +81,7 @@ def _other_readouts(rng, Y, middle, tau):
     yield np.max(Y @ y, axis=(1, 2)) > tau
 
 
-def _not_above(k, draws, p, alarm, **reached):
+def not_above(k, draws, p, alarm, **reached):
     """Case for a probability of at most p after k of `draws`: the upper tail at k must not be below `alarm`."""
     return at_most(math.log(max(exact.binomial_tail(draws, k, p), 1e-300)) / math.log(alarm), 1.0, **reached)
 
@@ -105,7 +105,9 @@ def random_position_is_harder(xp, broken=None):
     half = np.where(np.arange(n) < n // 2, 2 / n, 0.0)
     laws = [(1 - share) / n + share * part for part in (half, half[::-1])]
     for kernel, a0 in product(tokens.KERNELS, (Fraction(3, 5), Fraction(13, 20))):
-        M = [[_output(xp, TokenData(n=n, d=d, a=a, c=C, marked=j), kernel) for j in range(n)] for a in (a0, A1)]
+        M = [
+            [noise_free_output(xp, TokenData(n=n, d=d, a=a, c=C, marked=j), kernel) for j in range(n)] for a in (a0, A1)
+        ]
         means, s = np.reshape(M, (2, n, n * d)), readout.distances(n, d, a0, A1, C, kernel).output
         truth = rng.integers(0, 2, draws)
         place = np.where(truth == 1, *(rng.choice(n, draws, p=law) for law in laws[::-1]))
@@ -114,10 +116,10 @@ def random_position_is_harder(xp, broken=None):
         top = np.max(logs)
         like = [np.exp(log - top) @ law for log, law in zip(logs, laws, strict=True)]
         right, best = int(np.sum((like[1] > like[0]) == truth)), readout.accuracy(s, s)
-        yield _not_above(right, draws, best, 1e-9, n=n, d=d, best=best, frequency=right / draws)
+        yield not_above(right, draws, best, 1e-9, n=n, d=d, best=best, frequency=right / draws)
 
 
-def _output(xp, data, kernel):
+def noise_free_output(xp, data, kernel):
     A = data.matrix(xp)
     return to_numpy(values(A, A, A, data.X(xp), kernel))
 
@@ -138,7 +140,7 @@ def _output(xp, data, kernel):
 )
 def readout_distance(xp, broken=None):
     for (n, d), (a0, a1), kernel in product(SMALL, PAIRS[:4], tokens.KERNELS):
-        M0, M1 = (_output(xp, TokenData(n=n, d=d, a=a, c=C), kernel) for a in (a0, _added(a1, broken)))
+        M0, M1 = (noise_free_output(xp, TokenData(n=n, d=d, a=a, c=C), kernel) for a in (a0, _added(a1, broken)))
         rows, closed = np.linalg.norm(M1 - M0, axis=1), readout.distances(n, d, a0, a1, C, kernel)
         found = np.array([rows[0], rows[-1], np.linalg.norm(M1 - M0)])
         allowed = 4 * rounding((1 + float(a1)) ** 2 * math.log(n)) * n
@@ -337,7 +339,7 @@ def preactivations_close(xp, broken=None):
 
 def _class_rows(n, d, a, b):
     """Return the entries of c_lin/√L in Fractions: first, own class, each other class."""
-    R, t = _fraction(tokens.gains(n, a, "linear")[0]), n // (d - 2)
+    R, t = fraction(tokens.gains(n, a, "linear")[0]), n // (d - 2)
     return a * R / (R + n - 1), b * (R + t - 1) / (R + n - 1), b * t / (R + n - 1)
 
 

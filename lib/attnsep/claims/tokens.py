@@ -11,7 +11,7 @@ from attnsep.arrays import to_numpy
 from attnsep.attention import attend, row_scores, values
 from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal
 from attnsep.claims.one_query import EPS, rounding
-from attnsep.claims.one_query_separation import _inside_clopper_pearson
+from attnsep.claims.one_query_separation import inside_clopper_pearson
 from attnsep.data import TokenData
 from attnsep.kernels import KERNELS
 from attnsep.network import fires, signs
@@ -353,14 +353,14 @@ def rational_columns():
     """Yield the data, the kernel, and in Fractions R and all ⟨c_j, y⟩/√L of both rows."""
     for (n, d, a, c), kernel in product(RATIONAL, tokens.KERNELS):
         data, A = TokenData(n=n, d=d, a=a, c=c), _scaled_matrix(TokenData(n=n, d=d, a=a, c=c))
-        gains = [_fraction(R) for R in tokens.gains(n, a, kernel)]
+        gains = [fraction(R) for R in tokens.gains(n, a, kernel)]
         weights = [[R / (R + n - 1), *[1 / (R + n - 1)] * (n - 1)] for R in gains]
         rows = reference.matmul(weights, A)
-        columns = {y: [sum(x * s for x, s in zip(row, y, strict=True)) for row in rows] for y in _all_signs(d)}
+        columns = {y: [sum(x * s for x, s in zip(row, y, strict=True)) for row in rows] for y in all_signs(d)}
         yield data, kernel, gains, columns
 
 
-def _fraction(R):
+def fraction(R):
     """Return base^exponent as a Fraction, for whole results of floating-point powers that are checked."""
     value = Fraction(round(float(R.base) ** float(R.exponent))) if R.exponent != 1 else Fraction(R.base)
     if value**R.exponent.denominator != R.base**R.exponent.numerator:
@@ -368,7 +368,7 @@ def _fraction(R):
     return value
 
 
-def _all_signs(d):
+def all_signs(d):
     return product((1, -1), repeat=d)
 
 
@@ -460,7 +460,7 @@ def column_law_simulated(xp, broken=None):
         rows = to_numpy(values(A, A, A, data.X(xp), kernel))
         fired = int(np.sum(np.max(rows @ signs(rng, d, draws, np), axis=0) > data.tau))
         law = tokens.column_probability(n, d, a, data.c, kernel, GAP + Fraction(str(broken or 0)))
-        yield _inside_clopper_pearson(fired, draws, law, 1e-9, **_reached(data), law=law, frequency=fired / draws)
+        yield inside_clopper_pearson(fired, draws, law, 1e-9, **_reached(data), law=law, frequency=fired / draws)
 
 
 @claim(
@@ -650,7 +650,7 @@ def main_theorem_classifies(xp, broken=None):
             rows = values(A, A, A, data.X(xp), kernel)
             fired = sum(fires(rows, signs(rng, d, m + (broken or 0), xp), data.tau) for _ in range(draws))
             law = tokens.fires_probability(n, d, m, a, C, kernel)
-            yield _inside_clopper_pearson(fired, draws, law, 1e-9, n=n, d=d, m=m, a=float(a), law=law)
+            yield inside_clopper_pearson(fired, draws, law, 1e-9, n=n, d=d, m=m, a=float(a), law=law)
             right += fired if a == A1 else draws - fired
         accuracy = right / (2 * draws)
         yield at_least(accuracy, 0.85) if kernel == "softmax" else at_most(abs(accuracy - 0.5), 0.05)
