@@ -211,7 +211,8 @@ def hoeffding(s, norm_squared):
     >>> hoeffding(2.0, 4.0) == math.exp(-0.5)
     True
     """
-    return math.exp(-(require_positive("s", s) ** 2) / (2 * require_positive("norm_squared", norm_squared)))
+    s = require_positive("s", s)
+    return math.exp(-(s * s) / (2 * require_positive("norm_squared", norm_squared)))  # s * s may be inf, s**2 raises
 
 
 def softmax_flat_column(n, low, high, s):
@@ -382,7 +383,7 @@ def require_probability(name, value):
     """
     try:
         fraction = Fraction(value)
-    except (TypeError, ValueError, OverflowError):  # no number, no decimal, NaN, inf
+    except (TypeError, ValueError, ArithmeticError):  # no number, no decimal, NaN, inf, 1/0
         fraction = None
     if fraction is None or not 0 < fraction < 1:
         raise ValueError(f"{name} = {value!r}: must be a number strictly between 0 and 1")

@@ -3,7 +3,7 @@
 import math
 import numbers
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from attnsep.arrays import namespace, require_shape
@@ -222,6 +222,9 @@ class QueryData:
         return xp.asarray(A), xp.asarray(x)
 
 
+LARGEST_EXPONENT = 300  # beyond, a number would overflow where the laws turn it into a double
+
+
 def require_decimal(name, value, least=0):
     """Return `value` as the exact Fraction that its decimal digits say, at least `least`, or raise an error.
 
@@ -239,11 +242,18 @@ def require_decimal(name, value, least=0):
     if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal, str)):
         raise TypeError(f"{name} = {value!r}: must be a real number or a decimal string")
     try:
+        if not -1000 <= Decimal(str(value)).adjusted() <= LARGEST_EXPONENT:  # before a million digits are made
+            raise ValueError(f"{name} = {value!r}: must be 0 or between 1e-1000 and 1e{LARGEST_EXPONENT}")
+    except InvalidOperation:  # a ratio, or no number at all
+        pass
+    try:
         exact = Fraction(str(value))
     except (ValueError, ZeroDivisionError):  # NaN, inf, words, 1/0
         raise ValueError(f"{name} = {value!r}: must be a finite number or a decimal string") from None
     if exact < least:
         raise ValueError(f"{name} = {value!r}: must be at least {least}")
+    if exact > 10**LARGEST_EXPONENT:
+        raise ValueError(f"{name} = {value!r}: must be at most 1e{LARGEST_EXPONENT}")
     return exact
 
 

@@ -12,6 +12,7 @@ from attnsep.data import QueryData, require_integer, require_positive
 
 EPS = 2.0**-52
 TABLE_SUMS = 200_000
+MOST_COLUMNS = 10**300
 SHAPES = ("flat", "extreme")
 
 
@@ -222,6 +223,8 @@ def query_fires_probability(f_marked, f_other, n, m, tau):
     0.234375
     """
     others = require_integer("n", n, least=2) - 1
+    f_marked, f_other = _number("f_marked", f_marked), _number("f_other", f_other)
+    tau = _number("tau", tau)
     return fires_probability(column_probability([(f_marked, 1), (f_other, others)], tau), m)
 
 
@@ -233,8 +236,15 @@ def fires_probability(pi, m):
     >>> fires_probability(0.5, 3), fires_probability(1e-300, 3)
     (0.875, 3e-300)
     """
-    require_integer("m", m, least=1)
+    _require_columns(pi, m)
     return 1 - (1 - pi) ** m if pi >= 0.5 else -math.expm1(m * math.log1p(-pi))
+
+
+def _require_columns(pi, m):
+    if not 0 <= pi <= 1:
+        raise ValueError(f"pi = {pi!r}: must be a probability")
+    if require_integer("m", m, least=1) > MOST_COLUMNS:
+        raise ValueError(f"m = {m}: must be at most 10^300")
 
 
 def silent_probability(pi, m):
@@ -245,7 +255,7 @@ def silent_probability(pi, m):
     >>> silent_probability(0.5, 3), silent_probability(1e-300, 3)
     (0.125, 1.0)
     """
-    require_integer("m", m, least=1)
+    _require_columns(pi, m)
     return (1 - pi) ** m if pi >= 0.5 else math.exp(m * math.log1p(-pi))  # 1 − π is exact from 1/2 on
 
 
@@ -325,6 +335,8 @@ def query_sizes_exact(delta, tau, low, high, spike, shape="flat", *, n_max=10_00
     (150, 4)
     """
     largest = float(require_probability("delta", delta)) * (1 + 1e-12)
+    if largest == 0:
+        raise ValueError(f"delta = {delta!r}: must not be so small that a double takes it for 0")
     require_probability("tau", tau)
     for n in range(2, require_integer("n_max", n_max, least=2) + 1):
         marked, *others = _query_groups(n, low, high, spike, shape)
@@ -332,14 +344,15 @@ def query_sizes_exact(delta, tau, low, high, spike, shape="flat", *, n_max=10_00
             # Fewer columns leave softmax silent too often, more only raise the other errors.
             m = 1 if pi == 1 else max(1, math.ceil(math.log(largest) / math.log1p(-pi)))
             # Linear attention on V_1 comes first: as a rule it is what fails, so the others are rarely computed.
-            if all(fires_probability(_column(u, tau), m) <= largest for u in reversed(others)):
+            if m <= MOST_COLUMNS and all(fires_probability(_column(u, tau), m) <= largest for u in reversed(others)):
                 return n, m
     raise ValueError(f"n_max = {n_max}: no n up to it has all four errors at most delta = {float(delta):g}")
 
 
 def _query_groups(n, low, high, spike, shape):
     """Return (u, count) groups of the four score vectors, in the order of `QueryErrors`."""
-    marked = QueryData(n=n, low=low, high=high, spike=require_positive("spike", spike)).spike_score
+    data = QueryData(n=n, low=low, high=high, spike=require_positive("spike", spike))
+    low, high, marked = data.low, data.high, data.spike_score
     if shape == "flat":
         softmax_v1, linear_v1 = [(1.0, 1), (math.exp(low - marked), n - 1)], [(marked, 1), (low, n - 1)]
         return softmax_v1, [(1, n)], [(1, n)], linear_v1
@@ -408,8 +421,10 @@ def _rational(name, value):
     if isinstance(value, (bool, float)):
         raise TypeError(f"{name} = {value!r}: must be an integer, a Fraction or a decimal string")
     try:
-        return Fraction(value)
-    except (TypeError, ValueError):
+        number = Fraction(value)
+        float(number)  # what no double can hold overflows later on
+        return number
+    except (TypeError, ValueError, ArithmeticError):
         raise TypeError(f"{name} = {value!r}: must be an integer, a Fraction or a decimal string") from None
 
 

@@ -367,9 +367,10 @@ def instance_fires(y, data, kernel="softmax"):
     if len(y) != data.d:
         raise ValueError(f"y: {len(y)} rows, must be d = {data.d}")
     rows, own = gains(data.n, data.a, kernel), data.marked_class + 1
+    least = {pattern: least_plus(data, rows, *pattern) for pattern in product((1, -1), repeat=3)}
     for column in zip(y[0], y[own], y[-1], sum(y[1:own]) + sum(y[own + 1 : -1]) + 0 * y[0], strict=True):
         *pattern, total = map(int, column)
-        if (total + data.d - 3) // 2 >= least_plus(data, rows, *pattern):
+        if (total + data.d - 3) // 2 >= least[tuple(pattern)]:
             return True
     return False
 
@@ -517,6 +518,7 @@ def errors(n, d, m, a0, a1, c, gap=0.1, *, by="exact"):
     [0.625, 0.125, 0.125, 0.1875]
     """
     low, high, fires = _laws(by)
+    a0, a1 = require_decimal("a0", a0), require_decimal("a1", a1)
     a0_or_a1 = ((a0, "softmax"), (a0, "linear"), (a1, "linear"))
     silent = exact.silent_probability(low(n, d, a1, c, "softmax", gap), m)
     return TokenErrors(silent, *(fires(high(n, d, a, c, kernel, gap), m) for a, kernel in a0_or_a1))
@@ -568,7 +570,10 @@ def sizes(delta, a0, a1, c, t=1, gap=0.1, *, by="exact", d_max=5000):
     >>> sizes(0.1, 0.05, 0.7, 0.5), sizes(0.1, 0.05, 0.7, 0.5, t=4)
     ((106, 108, 9), (376, 96, 8))
     """
-    largest = float(require_probability("delta", require_decimal("delta", delta))) * (1 + 1e-12)
+    largest = float(require_probability("delta", str(delta) if isinstance(delta, float) else delta)) * (1 + 1e-12)
+    if largest == 0:
+        raise ValueError(f"delta = {delta!r}: must not be so small that a double takes it for 0")
+    a0, a1 = require_decimal("a0", a0), require_decimal("a1", a1)
     low, high, fires = _laws(by)
     t = require_integer("t", t, least=1)
     # Linear attention on D_1 comes first: as a rule it is what fails, so the others are rarely computed.
@@ -578,6 +583,8 @@ def sizes(delta, a0, a1, c, t=1, gap=0.1, *, by="exact", d_max=5000):
         if (pi := low(n, d, a1, c, "softmax", gap)) > 0:
             # Fewer columns leave softmax silent too often, more only raise the other errors.
             m = 1 if pi == 1 else max(1, math.ceil(math.log(largest) / math.log1p(-pi)))
-            if all(fires(high(n, d, a, c, kernel, gap), m) <= largest for a, kernel in others):
+            if m <= exact.MOST_COLUMNS and all(
+                fires(high(n, d, a, c, kernel, gap), m) <= largest for a, kernel in others
+            ):
                 return n, d, m
     raise ValueError(f"d_max = {d_max}: no d up to it has all four errors at most delta = {delta} (by = {by!r})")

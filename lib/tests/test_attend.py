@@ -227,3 +227,12 @@ def test_sums_that_cancel_within_rounding_are_refused(rng):
     k -= k.mean(axis=0)
     with pytest.raises(ValueError, match="alpha_lin = 0"):
         attend(rng.standard_normal((4, 3)), k, k, kernel="linear")
+
+
+def test_linear_sums_that_cancel_within_the_rounding_of_n_terms_are_refused():
+    """4096 float32 scores of both signs: their sum is below n ε Σ|s|, though far above ε Σ|s|."""
+    k = np.ones((4096, 1), np.float32)
+    k[::2] = -1
+    k[0] = np.float32(-1 + 2.0**-3)
+    with pytest.raises(ValueError, match="alpha_lin = 0"):
+        attend(np.ones((1, 1), np.float32), k, k, kernel="linear")

@@ -156,3 +156,20 @@ def test_bad_parameters_of_the_theorem(capsys, words, message):
     assert code == 2
     assert message in captured.err
     assert not captured.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--m", "3", "--a", "0.7", "--gap", "1e400"],
+        ["--m", "3", "--a", "1e400"],
+        ["--m", "3", "--a", "1e1000000"],
+        ["--m", str(10**400), "--a", "0.7"],
+        ["--m", "3", "--a", "nan"],
+    ],
+)
+def test_fires_with_huge_values_is_bad_usage(capsys, words):
+    assert cli.main(["fires", "--n", "6", "--d", "5", "--c", "0.5", *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("attnsep: ")
+    assert not captured.out

@@ -312,3 +312,48 @@ def test_weights_of_the_kernels_go_straight_in():
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_sizes_where_an_error_on_v0_decides():
+    """A scan that only watched the errors on V_1 would stop at n = 83 or before."""
+    data = ("0.6", 1.0, 3.0, 1.5, "extreme")
+    n, m = exact.query_sizes_exact("0.1", *data)
+    assert n == 134
+    assert max(exact.query_errors_exact(n, m, *data)) <= 0.1
+    early = exact.query_errors_exact(83, m, *data)
+    assert max(early.softmax_silent_on_v1, early.linear_fires_on_v1) <= 0.1 < max(early)
+
+
+@pytest.mark.parametrize("pi", [2e-6, 1e-12, 0.3, 0.7])
+def test_fires_probability_keeps_its_digits(pi):
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workdps(60):
+        wanted = float(1 - (1 - mpmath.mpf(pi)) ** 3)
+    assert exact.fires_probability(pi, 3) == pytest.approx(wanted, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: exact.fires_probability(1.5, 1), "pi = 1.5: must be a probability"),
+        (lambda: exact.fires_probability(0.5, 10**301), "must be at most 10\\^300"),
+        (lambda: exact.query_sizes_exact("1e-400", "0.5", 0.1, 0.2, 4.0), "delta = '1e-400': must not be so small"),
+        (lambda: exact.query_sizes_exact("1/0", "0.5", 0.1, 0.2, 4.0), "delta = '1/0'"),
+    ],
+)
+def test_more_guards(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("value", ["1/0", "1e400", "words"])
+def test_numbers_that_no_double_holds_are_named(value):
+    with pytest.raises(TypeError, match=f"f_marked = '{value}'"):
+        exact.query_fires_probability(value, "0.1", 5, 2, "0.5")
+
+
+def test_numpy_scalars_are_numbers():
+    import numpy as np
+
+    low, high = np.float32(0.125), np.float32(0.25)
+    assert exact.query_errors_exact(5, 2, 0.5, low, high, 4.0) == exact.query_errors_exact(5, 2, 0.5, 0.125, 0.25, 4.0)

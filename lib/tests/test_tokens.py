@@ -400,3 +400,20 @@ def test_an_instance_is_what_the_signs_say(rng):
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_sizes_take_an_error_that_equals_delta():
+    """P[silent on D_1] is (3/4)^9 at c = 0.9, n = 19; that its double is larger by a rounding must not matter."""
+    assert tokens.sizes(0.75**9, 0.05, 0.7, 0.9) == (19, 21, 9)
+
+
+@pytest.mark.parametrize("name", ["a0", "a1"])
+def test_errors_name_the_strength_that_is_wrong(name):
+    with pytest.raises(ValueError, match=f"{name} = -1"):
+        tokens.sizes(0.1, **({"a0": 0, "a1": 1, "c": 0.5} | {name: -1}))
+
+
+def test_a_million_columns_are_decided_at_once(rng):
+    """Eight thresholds, not one for each column."""
+    data = tokens.TokenData(n=6, d=5, a=0.05, c=0.97)
+    assert not tokens.instance_fires(signs(rng, 5, 300_000, np), data)

@@ -12,7 +12,7 @@ from attnsep.attention import row_scores, values
 from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal
 from attnsep.claims.one_query import EPS, rounding
 from attnsep.claims.one_query_separation import inside_clopper_pearson
-from attnsep.claims.readout import not_above, noise_free_output
+from attnsep.claims.readout import noise_free_output, not_above
 from attnsep.claims.tokens import A0, A1, C
 from attnsep.data import TokenData
 from attnsep.kernels import KERNELS
