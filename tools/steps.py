@@ -30,7 +30,7 @@ STEPS = {
     "pages": ("-m", "tools.pages", "_build/html"),
 }
 # A second array library, which promises nothing beyond the array API, stands in for a GPU.  The notebooks check every
-# claim, and their lines must be those that NumPy gave.
+# claim, and their lines must be those that NumPy gave.  Not part of `make test`, whose time it would nearly double.
 STEPS["strict notebooks"] = STEPS["notebooks"]
 STRICT = {"ATTNSEP_BACKEND": "array_api_strict"}
 
