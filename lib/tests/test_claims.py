@@ -108,6 +108,7 @@ def test_a_refuted_statement_needs_a_control_that_holds(ledger):
     evidence = framework.run(framework.find("wrong-in-the-source"))
     assert evidence.verdict == "refuted"
     assert evidence.as_expected
+    assert "control holds at 1 (" in evidence.line
 
 
 def test_exact_claims_may_not_round(ledger):
@@ -257,7 +258,7 @@ def test_tables_show_what_failed(ledger):
     evidence = framework.run(framework.find("a-claim")).to_json()
     failed = evidence | {"as_expected": False, "control_fails": False}
     assert "NOT AS EXPECTED" in repr(tables.claims_table({"a-claim": failed}))
-    assert "DOES NOT FAIL" in repr(tables.claims_table({"a-claim": failed}))
+    assert "DOES NOT TURN" in repr(tables.claims_table({"a-claim": failed}))
     assert "not run" in repr(tables.claims_table({}))
     assert tables.status_line({"a-claim": evidence}).startswith("1 of 1 claims came out as expected (1 verified)")
     assert tables.status_line({"a-claim": failed}).startswith("0 of 1")

@@ -113,11 +113,10 @@ class Evidence:
     @property
     def line(self):
         """One line for a reader: verdict, level, margin, cases and what the control did."""
-        passes = f", passes at {shown(max(self.passes))}" if self.passes else ""
-        fails = f"fails at {shown(min(self.fails))}" if self.fails else "NEVER FAILS"
+        words = control_words(self.claim.expect, min(self.fails, default=None), max(self.passes, default=None))
         return (
             f"{self.verdict} · {self.claim.level} · worst margin {shown(self.margin)} over {self.cases} cases"
-            f" · control {fails}{passes} ({self.claim.control})"
+            f" · control {words} ({self.claim.control})"
         )
 
     def to_json(self):
@@ -139,6 +138,19 @@ class Evidence:
             "seconds": round(self.seconds, 3),
             "backend": self.backend,
         }
+
+
+def control_words(expect, smallest_failing, largest_passing):
+    """Return what a control did: the smallest violation that turns the verdict over, the largest that does not.
+
+    Examples
+    --------
+    >>> control_words("holds", 1, 0), control_words("refuted", 1, 0), control_words("holds", None, 1)
+    ('fails at 1, passes at 0', 'holds at 1, is refuted at 0', 'NEVER FAILS, passes at 1')
+    """
+    turned, same = ("fails", "passes") if expect == "holds" else ("holds", "is refuted")
+    first = f"NEVER {turned.upper()}" if smallest_failing is None else f"{turned} at {shown(smallest_failing)}"
+    return first + ("" if largest_passing is None else f", {same} at {shown(largest_passing)}")
 
 
 LEDGER: dict[str, Definition] = {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from attnsep.claims.framework import LEDGER, Claim, claims, shown
+from attnsep.claims.framework import LEDGER, Claim, claims, control_words, shown
 from attnsep.claims.record import read_record
 
 
@@ -124,21 +124,8 @@ def definitions_table():
 def _found(row):
     verdict = row["verdict"] if row["as_expected"] else f"{row['verdict']} – NOT AS EXPECTED"
     margin = "–" if row["margin"] is None else shown(row["margin"])
-    return verdict, margin, row["cases"], control_words(row)
-
-
-def control_words(row):
-    """Return what the control did: the smallest violation that fails, the largest that still passes.
-
-    Examples
-    --------
-    >>> control_words({"control_fails": True, "smallest_failing": 1, "largest_passing": 0})
-    'fails at 1, passes at 0'
-    """
-    if not row["control_fails"]:
-        return "DOES NOT FAIL"
-    passes = "" if row["largest_passing"] is None else f", passes at {shown(row['largest_passing'])}"
-    return f"fails at {shown(row['smallest_failing'])}{passes}"
+    words = control_words(row["expect"], row["smallest_failing"], row["largest_passing"])
+    return verdict, margin, row["cases"], words if row["control_fails"] else "DOES NOT TURN: " + words
 
 
 def status_line(record=None):
@@ -162,7 +149,8 @@ def status_line(record=None):
     failing = sum(bool(record.get(entry.id, {}).get("control_fails")) for entry in entries)
     return (
         f"{len(expected)} of {len(entries)} claims came out as expected ({split}); "
-        f"{refuted} of them refute the source; {failing} of {len(entries)} controls fail, as they must."
+        f"{refuted} of them refute the source; "
+        f"{failing} of {len(entries)} controls turn the verdict over, as they must."
     )
 
 
