@@ -149,7 +149,7 @@ def status_line(record=None):
     failing = sum(bool(record.get(entry.id, {}).get("control_fails")) for entry in entries)
     return (
         f"{len(expected)} of {len(entries)} claims came out as expected ({split}); "
-        f"{refuted} of them refute the source; "
+        f"{refuted} of them refute a statement of the source card; "
         f"{failing} of {len(entries)} controls turn the verdict over, as they must."
     )
 
