@@ -374,7 +374,7 @@ def scaling_in_d(xp, broken=None):
     statement=r"With $a_1 = 0.7$, $c = 0.5$, $t = 4$ one column fires on $D_1$ with $\pi = 0.25$ to 12 digits for "
     r"$n = 16384, 65536, 262144$, and with the limit $\pi_\infty = \frac38$ to 6 digits for $n = "
     r"1048576, 2097152$. The pattern "
-    r"$y_1 = y_{k^*} = 1 = -y_d$ joins only where $p > \frac{1.1}{1.2}$, near $n = 5 \cdot 10^5$.",
+    r"$y_1 = y_{k^*} = 1 = -y_d$ joins only where $p > \frac{1.1}{1.2}$, near $n = 3 \cdot 10^5$.",
     uses=["scaling-in-d"],
     control="a1 is larger by this",
     violations=(1e-5, 0.02),
