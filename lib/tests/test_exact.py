@@ -357,3 +357,10 @@ def test_numpy_scalars_are_numbers():
 
     low, high = np.float32(0.125), np.float32(0.25)
     assert exact.query_errors_exact(5, 2, 0.5, low, high, 4.0) == exact.query_errors_exact(5, 2, 0.5, 0.125, 0.25, 4.0)
+
+
+def test_floats_tie_within_their_rounding_and_no_further():
+    """The sum 2 of four signs: a threshold 400 ε below it is below it, one 40 ε below it is a tie."""
+    eps = 2.0**-52
+    assert exact.column_probability([(1.0, 4)], 2 - 400 * eps) == 5 / 16
+    assert exact.column_probability([(1.0, 4)], 2 - 40 * eps) == 1 / 16

@@ -50,3 +50,21 @@ def test_rejects():
         perturbed.weight_bounds(12, 8, 0.7, 0.5, -0.1)
     with pytest.raises(ValueError, match="kernel"):
         perturbed.weight_bounds(12, 8, 0.7, 0.5, 0.1, "cubic")
+
+
+@pytest.mark.parametrize("a", [0.3, 0.7])
+def test_the_softmax_bounds_are_attained(a):
+    """By errors that conspire; without them a looser bound would pass every test above."""
+    n, d, c, eps = 12, 8, 0.4, 0.01
+    bound = perturbed.weight_bounds(n, d, a, c, eps, "softmax")
+
+    def marked_row(raised):
+        E = -np.ones((n, d))
+        E[raised] = 1
+        s = tokens_with(n, d, a, c, E, eps).sum(axis=1)
+        return np.exp(s[0] * s)
+
+    lowered, raised, rival = marked_row(range(1, n)), marked_row([0]), marked_row([0, 1])
+    assert lowered[0] / lowered.sum() == pytest.approx(bound.marked_low, rel=1e-12)
+    assert raised[0] / raised.sum() == pytest.approx(bound.marked_high, rel=1e-12)
+    assert rival[1] / rival[1:].sum() == pytest.approx(bound.other_high, rel=1e-12)  # beside the marked token
