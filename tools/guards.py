@@ -84,6 +84,7 @@ def _trees(notebook):
 LAYERS = (
     "arrays",
     "data",
+    "spec",
     "kernels",
     "attention",
     "network",
@@ -94,12 +95,13 @@ BESIDE = {
     "reference": set(),
     "bounds": {"data"},
     "exact": {"data", "bounds"},
-    "tokens": {"data", "exact", "bounds"},
-    "ablation": {"arrays", "attention", "bounds", "data", "exact", "tokens"},
-    "ragged": {"arrays", "bounds", "data", "exact", "tokens"},
-    "readout": {"data", "tokens"},
-    "perturbed": {"data", "tokens"},
-    "scaling": {"data", "exact", "tokens"},
+    "gains": {"data", "spec"},
+    "tokens": {"data", "spec", "exact", "bounds", "gains"},
+    "ablation": {"arrays", "attention", "bounds", "data", "exact", "spec", "tokens"},
+    "ragged": {"arrays", "data", "exact", "spec", "tokens"},
+    "readout": {"data", "spec", "tokens"},
+    "perturbed": {"data", "spec", "tokens"},
+    "scaling": {"data", "exact", "spec", "tokens"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

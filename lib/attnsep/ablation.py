@@ -16,6 +16,7 @@ from attnsep.arrays import common_namespace
 from attnsep.attention import row_scores, values
 from attnsep.bounds import require_positive
 from attnsep.data import TokenData, require_integer
+from attnsep.spec import require_pair
 
 APART = 1e-9  # thresholds are sought only between values that differ by more, relative to the largest value
 
@@ -65,7 +66,7 @@ def outputs(A, X, kernel="softmax", normalised=True):
     """
     if normalised:
         return values(A, A, A, X, kernel)
-    tokens.gains(2, 0, kernel)  # it names an unknown kernel
+    require_pair(kernel)
     xp, u = common_namespace(A=A, X=X), row_scores(A, A, X)
     found = xp.matmul(xp.exp(u) if kernel == "softmax" else u, A)
     if not bool(xp.all(xp.isfinite(found))):
@@ -108,7 +109,7 @@ def values_closed(n, d, a, c, kernel="softmax", normalised=True):
     """
     if normalised:
         return tokens.values_closed(n, d, a, c, kernel)
-    tokens.gains(n, a, kernel)
+    require_pair(kernel)
     data = TokenData(n=n, d=d, a=a, c=c)
     a, b, c, t, root, own = (
         float(data.a),

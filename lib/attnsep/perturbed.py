@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from attnsep.data import TokenData, require_positive
-from attnsep.tokens import KERNELS
+from attnsep.spec import require_pair
 
 
 class PerturbedWeights(NamedTuple):
@@ -49,8 +49,7 @@ def weight_bounds(n, d, a, c, eps, kernel="softmax"):
     [0.5627, 0.7986, 0.0253]
     """
     data, eta = TokenData(n=n, d=d, a=a, c=c), require_positive("eps", eps) * d
-    if kernel not in KERNELS:
-        raise ValueError(f"kernel = {kernel!r}: must be one of {', '.join(KERNELS)}")
+    require_pair(kernel)
     if eta >= 1:
         return PerturbedWeights(0.0, 1.0, 1.0)
     mark, rest = 1 + float(data.a), n - 1

@@ -4,12 +4,11 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 
 from attnsep import exact, tokens
 from attnsep.arrays import namespace
-from attnsep.bounds import hoeffding
 from attnsep.data import require_decimal, require_integer
+from attnsep.spec import require_pair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,29 +156,20 @@ def column_probability(data, kernel="softmax"):
 
     Notes
     -----
-    With w = R/(R + n − 1) a row exceeds τ if and only if
-    b Σ_{k≠k*} t_k y_k > g(n−1) − b(t_{k*}−1)y_{k*} + R(g − a y_1 − b y_{k*}), g = gap + c(1 − y_d).
-    The left side over b is a whole number, so the floor of the right side over b decides, and of the two rows the
-    one with the smaller right side.  Extension.  Claims: ragged-law, ragged-softmax-fires.
+    ``tokens.class_law`` with these sizes.  Extension.  Claims: ragged-law, ragged-softmax-fires.
 
     Examples
     --------
     >>> column_probability(RaggedData(class_sizes=[1] * 4, a=1, c="0.5")) == tokens.column_probability(4, 6, 1, "0.5")
     True
     """
-    rows = tokens.gains(data.n, data.a, kernel)
+    return tokens.class_law(data, tokens.gains(data.n, data.a, require_pair(kernel)), _seen(data))
+
+
+def _seen(data):
     others = Counter(data.class_sizes)
     others[data.class_sizes[data.marked_class]] -= 1
-    patterns = product((1, -1), repeat=3)
-    return math.fsum(exact.column_probability([*others.items()], _floor(data, rows, *y)) for y in patterns) / 8
-
-
-def _floor(data, rows, y_first, y_own, y_last):
-    """Return the floor that Σ_{k≠k*} t_k y_k must exceed, from −n − 1 (always) to n (never)."""
-    n, b = data.n, data.b
-    g = data.gap + data.c * (1 - y_last)
-    level, slope = g * (n - 1) - b * (data.class_sizes[data.marked_class] - 1) * y_own, g - data.a * y_first - b * y_own
-    return tokens.floor_linear(level / b + n, slope / b, rows[1] if slope > 0 else rows[0], 2 * n) - n
+    return tokens.Seen(data.n, data.class_sizes[data.marked_class], tuple(others.items()))
 
 
 def fires_probability(data, m, kernel="softmax"):
@@ -237,11 +227,5 @@ def column_bound(data, kernel="softmax"):
     >>> round(column_bound(RaggedData(class_sizes=[4] * 256, a="0.05", c="0.5")), 6)
     0.01204
     """
-    found, terms = tokens.weights(data.n, data.a, kernel), []
-    rows = list(zip(found[:2], found[2:], strict=True))
-    for w, rest in rows[: 2 if kernel == "softmax" else 1]:
-        own, r, slack = data.class_sizes[data.marked_class], rest / (data.n - 1), float(data.gap) - float(data.a) * w
-        others = sum(size**2 for size in data.class_sizes) - own**2
-        norm_squared = (w + (own - 1) * r) ** 2 + others * r**2
-        terms.append(hoeffding(slack, float(data.b) ** 2 * norm_squared) if slack > 0 else 1.0)
-    return min(1.0, math.fsum(terms))
+    rows, found = tokens.gains(data.n, data.a, require_pair(kernel)), tokens.weights(data.n, data.a, kernel)
+    return tokens.class_bound(data, rows, _seen(data), found)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from attnsep import tokens
 from attnsep.data import TokenData, require_decimal, require_integer, require_positive
+from attnsep.spec import require_pair
 
 # Significant bits, and the exponent of two of the smallest positive number.
 FORMATS = {"float16": (11, -24), "bfloat16": (8, -133), "float32": (24, -149)}
@@ -58,6 +59,7 @@ def distances(n, d, a0, a1, c, kernel="softmax"):
     low, high = sorted((require_decimal("a0", a0), require_decimal("a1", a1)))
     data, root = TokenData(n=n, d=d, a=high, c=c), math.sqrt(math.log(n))
     shape = float(data.b) * math.sqrt(n / (n - 1)) * math.sqrt((n - data.t) / (n - 1))
+    require_pair(kernel)
     w0, w1 = tokens.weights(n, low, kernel), tokens.weights(n, high, kernel)
     gains = zip(tokens.gains(n, low, kernel), tokens.gains(n, high, kernel), strict=True)
     found = []

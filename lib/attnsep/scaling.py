@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from attnsep import exact, tokens
 from attnsep.data import TokenData, require_decimal, require_integer, require_positive
+from attnsep.spec import require_pair
 
 
 class Accuracies(NamedTuple):
@@ -158,7 +159,10 @@ def width_limit(d, a, c, kernel="softmax", gap=0.1):
     (0.125, 0.125, 0.4375)
     """
     data = TokenData(n=2 * (require_integer("d", d, least=3) - 2), d=d, a=a, c=c, gap=gap)
-    rows = [_weight_limit(R.exponent) if kernel == "softmax" else Fraction(0) for R in tokens.gains(data.n, a, kernel)]
+    rows = [
+        _weight_limit(R.exponent) if kernel == "softmax" else Fraction(0)
+        for R in tokens.gains(data.n, a, require_pair(kernel))
+    ]
     patterns = product((1, -1), repeat=3)
     least = (min(_least_plus(data, w, *signs) for w in rows) for signs in patterns)
     return math.fsum(exact.binomial_tail(data.d - 3, plus) for plus in least) / 8

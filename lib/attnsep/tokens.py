@@ -5,24 +5,26 @@ Firing is strict and ties have mass, so the laws decide every tie exactly.  Para
 """
 
 import math
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from collections import Counter
 from fractions import Fraction
-from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
 from attnsep import exact
 from attnsep.bounds import hoeffding, require_probability
 from attnsep.data import TokenData, require_decimal, require_integer
+from attnsep.gains import floor_linear, gains
+from attnsep.spec import PAIR, require_kernel
 
-KERNELS = ("softmax", "linear")
+KERNELS = PAIR
 
 
-class Power(NamedTuple):
-    """The number base^exponent, base > 0 and exponent ≥ 0, kept exactly."""
+class Seen(NamedTuple):
+    """The tokens that every row sees: all, those of the marked token's class, and (size, count) of other classes."""
 
-    base: Fraction | int
-    exponent: Fraction | int
+    tokens: int
+    own: int
+    others: tuple
 
 
 class TokenWeights(NamedTuple):
@@ -52,55 +54,13 @@ class TokenErrors(NamedTuple):
     linear_fires_on_d1: float
 
 
-def gains(n, a, kernel="softmax", *, beta=1):
-    """How many times the weight of any other token the marked one has: the gain R.
-
-    Parameters
-    ----------
-    n : int
-        Number of tokens, at least 2.
-    a : int, float, Fraction or str
-        Strength of the marked token, at least 0.
-    kernel : str
-        softmax or linear.
-    beta : int, float, Fraction or str
-        Inverse temperature β, at least 0: every score is multiplied by it.
-
-    Returns
-    -------
-    tuple of Power
-        R in the marked token's own row, and R in every other row.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a parameter breaks one of these rules.
-
-    Notes
-    -----
-    Softmax: n^{βa(1+a)} and n^{βa}.  Linear: 1 + a in every row, whatever β.
-    Source: Lemma D.2 (completed; β is an extension).  Claims: lemma-d-2-scores, inverse-temperature.
-
-    Examples
-    --------
-    >>> gains(16, 0.5)
-    (Power(base=16, exponent=Fraction(3, 4)), Power(base=16, exponent=Fraction(1, 2)))
-    """
-    n, a, beta = require_integer("n", n, least=2), require_decimal("a", a), require_decimal("beta", beta)
-    if kernel not in KERNELS:
-        raise ValueError(f"kernel = {kernel!r}: must be one of {', '.join(KERNELS)}")
-    if kernel == "linear":
-        return Power(1 + a, 1), Power(1 + a, 1)
-    return Power(n, beta * a * (1 + a)), Power(n, beta * a)
-
-
-def weights(n, a, kernel="softmax", *, beta=1):
+def weights(n, a, kernel="softmax", *, d=None):
     """Weight of the marked token, for n far beyond any matrix.
 
     Parameters
     ----------
-    n, a, kernel, beta
-        As in `gains`; n up to 10^300.
+    n, a, kernel, d
+        As in ``gains.gains``; n up to 10^300.
 
     Returns
     -------
@@ -110,29 +70,75 @@ def weights(n, a, kernel="softmax", *, beta=1):
     Raises
     ------
     ValueError, TypeError
-        As in `gains`.
+        As in `gains`, or if top-k should keep more than n tokens.
 
     Notes
     -----
-    R/(R + n − 1): softmax p = 1/(1+(n−1)n^{−βa(1+a)}), q = 1/(1+(n−1)n^{−βa}), linear p = q = (1+a)/(n+a).
-    Source: Lemma D.2 (completed).  Claims: lemma-d-2-weights, linear-rows-equal, golden-ratio-law.
+    R/(R + n − 1), for top-k R/(R + k − 1): softmax p = 1/(1+(n−1)n^{−βa(1+a)}), q = 1/(1+(n−1)n^{−βa}), linear
+    p = q = (1+a)/(n+a).
+    Source: Lemma D.2 (completed).  Claims: lemma-d-2-weights, linear-rows-equal, golden-ratio-law, kernel-weights.
 
     Examples
     --------
     >>> weights(4, 1)[:2] == (16 / 19, 4 / 7), weights(4, 1, "linear").p
     (True, 0.4)
     """
-    if kernel == "linear":
-        R = gains(n, a, kernel, beta=beta)[0].base
-        return TokenWeights(*(float(w / (R + n - 1)) for w in (R, R, Fraction(n - 1), Fraction(n - 1))))
-    # Beyond 10^300 the exponent no longer matters, and a float could not hold it.
-    logits = [float(min(R.exponent, 10**300)) * math.log(n) - math.log(n - 1) for R in gains(n, a, kernel, beta=beta)]
-    return TokenWeights(*map(_logistic, logits), *(_logistic(-z) for z in logits))
+    rows, rest = gains(n, a, kernel, d=d), _tokens_seen(n, kernel) - 1
+    (p, not_p), (q, not_q) = (R.shares(rest) if rest else (1.0, 0.0) for R in rows)
+    return TokenWeights(p, q, not_p, not_q)
 
 
-def _logistic(z):
-    small = math.exp(-abs(z))
-    return (1 if z > 0 else small) / (1 + small)
+def _tokens_seen(n, kernel):
+    """Return how many tokens can have a weight above 0: k for top-k, else all."""
+    name, k = require_kernel(kernel)
+    if name != "topk":
+        return n
+    if k > n:
+        raise ValueError(f"kernel = {kernel!r}: k must be at most n = {n}")
+    return k
+
+
+def seen(data, kernel="softmax"):
+    """Count the tokens that the rows see, by class.
+
+    Parameters
+    ----------
+    data : TokenData
+        The data; for top-k the first token must be the marked one.
+    kernel : str
+        As in ``gains.gains``.
+
+    Returns
+    -------
+    Seen
+
+    Raises
+    ------
+    ValueError
+        If the kernel is unknown, or top-k keeps more than n tokens or meets another marked token.
+
+    Notes
+    -----
+    Top-k keeps the k largest scores, ties to the lowest index: the marked token and the k − 1 tokens after it.
+    All other kernels see all n tokens, t of each class.
+
+    Examples
+    --------
+    >>> seen(TokenData(n=8, d=6, a=1, c="0.5")), seen(TokenData(n=8, d=6, a=1, c="0.5"), "topk:6")
+    (Seen(tokens=8, own=2, others=((2, 3),)), Seen(tokens=6, own=2, others=((2, 1), (1, 2))))
+    """
+    k, width = _tokens_seen(data.n, kernel), data.d - 2
+    if k == data.n:
+        return Seen(k, data.t, ((data.t, width - 1),))
+    if data.marked:
+        raise ValueError(f"marked = {data.marked}: must be 0 for top-k, which breaks ties by position")
+    others = Counter(_kept(k, width, index) for index in range(1, min(k, width)))
+    return Seen(k, _kept(k, width, 0), tuple(others.items()))
+
+
+def _kept(k, width, index):
+    """Return how many of the first k tokens have this class."""
+    return -((index - k) // width)
 
 
 def values_closed(n, d, a, c, kernel="softmax"):
@@ -143,7 +149,7 @@ def values_closed(n, d, a, c, kernel="softmax"):
     n, d, a, c
         As in `TokenData`; n up to 10^300.
     kernel : str
-        softmax or linear.
+        As in ``gains.gains``, but for top-k, whose rows have more than four different entries.
 
     Returns
     -------
@@ -153,7 +159,7 @@ def values_closed(n, d, a, c, kernel="softmax"):
     Raises
     ------
     ValueError, TypeError
-        If a parameter breaks the rules of `TokenData` or `gains`.
+        If a parameter breaks the rules of `TokenData` or `gains`, or the kernel is top-k.
 
     Notes
     -----
@@ -166,7 +172,9 @@ def values_closed(n, d, a, c, kernel="softmax"):
     [0.0, 0.166666666667, 0.166666666667, 0.5]
     """
     data = TokenData(n=n, d=d, a=a, c=c)
-    root, found = math.sqrt(data.log_n), weights(n, a, kernel)
+    if require_kernel(kernel).name == "topk":
+        raise ValueError(f"kernel = {kernel!r}: has no closed form of four entries; use attention.values")
+    root, found = math.sqrt(data.log_n), weights(n, a, kernel, d=d)
     return tuple(_value(data, root, *row) for row in zip(found[:2], found[2:], strict=True))
 
 
@@ -183,15 +191,15 @@ def _class_weights(data, w, rest):
 # One random column
 
 
-def column_probability(n, d, a, c, kernel="softmax", gap=0.1, *, beta=1):
+def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
     """Exact probability π that one random column makes some row exceed the threshold.
 
     Parameters
     ----------
     n, d, a, c, gap
         As in `TokenData`; d up to 10^6.
-    kernel, beta
-        As in `gains`.
+    kernel : str
+        As in ``gains.gains``.
 
     Returns
     -------
@@ -206,16 +214,91 @@ def column_probability(n, d, a, c, kernel="softmax", gap=0.1, *, beta=1):
     Notes
     -----
     ⟨c_j, y⟩/√L = a w y_1 + b(w_* y_{k*} + w_o S) + c y_d, where S is a sum of d − 3 signs: eight patterns of
-    (y_1, y_{k*}, y_d), and a binomial tail for each.  Completed.  Claims: column-law, column-ties.
+    (y_1, y_{k*}, y_d), and a binomial tail for each.  Completed.  Claims: column-law, column-ties, kernel-law-exact.
 
     Examples
     --------
     >>> column_probability(4, 4, 1, "0.5"), column_probability(6, 5, 0, "0.5")
     (0.375, 0.25)
     """
-    data, rows = TokenData(n=n, d=d, a=a, c=c, gap=gap), gains(n, a, kernel, beta=beta)
-    patterns = product((1, -1), repeat=3)
-    return math.fsum(exact.binomial_tail(data.d - 3, least_plus(data, rows, *pattern)) for pattern in patterns) / 8
+    data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
+    rows, sight = gains(n, a, kernel, d=d), seen(data, kernel)
+    if sight.tokens < n:
+        return class_law(data, rows, sight)
+    return math.fsum(exact.binomial_tail(data.d - 3, least_plus(data, rows, *pattern)) for pattern in _PATTERNS) / 8
+
+
+_PATTERNS = tuple(product((1, -1), repeat=3))
+
+
+def class_law(data, rows, sight):
+    """Exact probability π that one random column makes some row exceed the threshold, for classes of any sizes.
+
+    Parameters
+    ----------
+    data : TokenData or RaggedData
+        Where a, b, c and the gap come from.
+    rows : tuple of gains
+        Gains R of the two kinds of row, the larger first.
+    sight : Seen
+        The tokens that every row sees; few different sizes, since the cost is the product of their counts plus one,
+        without the largest.
+
+    Returns
+    -------
+    float
+        To 12 digits, ties decided exactly.
+
+    Notes
+    -----
+    Claims: ragged-law, kernel-law-exact.
+
+    Examples
+    --------
+    >>> data = TokenData(n=4, d=4, a=1, c="0.5")
+    >>> class_law(data, gains(4, 1), seen(data))
+    0.375
+    """
+    floors = (class_floor(data, rows, sight, *pattern) for pattern in _PATTERNS)
+    return math.fsum(exact.column_probability(sight.others, floor) for floor in floors) / 8
+
+
+def class_floor(data, rows, sight, y_first, y_own, y_last):
+    """Floor that Σ_{k≠k*} t_k y_k must exceed so that some row exceeds the threshold.
+
+    Parameters
+    ----------
+    data, rows, sight
+        As in `class_law`.
+    y_first, y_own, y_last : int
+        The signs y_1, y_{k*} and y_d, each 1 or -1.
+
+    Returns
+    -------
+    int
+        From −N − 1 (always) to N (never), for N tokens seen.
+
+    Notes
+    -----
+    With w = R/(R + N − 1) a row exceeds τ if and only if
+    b Σ_{k≠k*} t_k y_k > g(N−1) − b(t_{k*}−1)y_{k*} + R(g − a y_1 − b y_{k*}), g = gap + c(1 − y_d).
+    The left side over b is a whole number, so the floor of the right side over b decides, and of the two rows the
+    one with the smaller right side.  Extension.
+
+    Examples
+    --------
+    >>> data = TokenData(n=4, d=4, a=1, c="0.5")
+    >>> [class_floor(data, gains(4, 1), seen(data), *signs) for signs in ((1, 1, 1), (1, -1, 1), (-1, -1, -1))]
+    [-5, -5, 4]
+    """
+    N, b, g = sight.tokens, data.b, data.gap + data.c * (1 - y_last)
+    level, slope = g * (N - 1) - b * (sight.own - 1) * y_own, g - data.a * y_first - b * y_own
+    return floor_linear(level / b + N, slope / b, _deciding(rows, slope), 2 * N) - N
+
+
+def _deciding(rows, slope):
+    """Return the gain of the row with the smaller right side, which is linear in R."""
+    return rows[0] if slope < 0 else rows[1]
 
 
 def least_plus(data, rows, y_first, y_own, y_last):
@@ -251,85 +334,9 @@ def least_plus(data, rows, y_first, y_own, y_last):
     n, t, b, others = data.n, data.t, data.b, data.d - 3
     g = data.gap + data.c * (1 - y_last)
     level, slope = g * (n - 1) - b * (t - 1) * y_own, g - data.a * y_first - b * y_own
-    R = rows[1] if slope > 0 else rows[0]
+    R = _deciding(rows, slope)
     # S = 2 plus − (d − 3), so plus > (d − 3)/2 + (level + slope R)/(2 b t).
     return floor_linear(Fraction(others, 2) + level / (2 * b * t), slope / (2 * b * t), R, others) + 1
-
-
-def floor_linear(shift, slope, R, top):
-    """Return ⌊shift + slope R⌋, proved; anything above `top` counts as top and anything below 0 as −1.
-
-    Parameters
-    ----------
-    shift, slope : Fraction
-        Exact numbers.
-    R : Power
-        The number that may be irrational.
-    top : int
-        Largest floor to tell apart, at least 0.
-
-    Returns
-    -------
-    int
-
-    Notes
-    -----
-    If R is irrational and slope ≠ 0, the sum is no integer, and enough digits of R settle its floor.  If R is rational,
-    it is put in exactly.  So the loop ends with the right answer either way.
-
-    Examples
-    --------
-    >>> [floor_linear(0, 1, Power(base, Fraction(1, 2)), 9) for base in (2, 16, 1000)]
-    [1, 4, 9]
-    """
-
-    def floor(R):
-        return max(-1, min(top, math.floor(shift + slope * R)))
-
-    if slope == 0:
-        return floor(0)
-    enough = (abs(shift) + top + 2) / abs(slope)  # a larger R gives the same clipped floor, and may be too long to hold
-    digits = 50
-    while True:
-        low, high = (floor(enough if end > enough else Fraction(end)) for end in _enclosure(R, digits))
-        if low == high:
-            return low
-        if (rational := _rational_power(R)) is not None:
-            return floor(rational)
-        digits *= 2
-
-
-@lru_cache(maxsize=64)
-def _enclosure(R, digits):
-    """Return lower and upper bounds of R that agree in almost all of the digits."""
-    if R.exponent in (0, 1):
-        return (R.base**R.exponent,) * 2
-    with localcontext(Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])):
-        # ln, exp, × and / round the last digit at most: 10^(1 − digits) relatively.  The slack is 1000 times as much.
-        slack = Decimal(10) ** (4 - digits)
-        log = Decimal(R.exponent.numerator) * Decimal(R.base).ln() / Decimal(R.exponent.denominator)
-        return (log * (1 - slack)).exp() * (1 - slack), (log * (1 + slack)).exp() * (1 + slack)
-
-
-def _rational_power(R):
-    """Return n^(u/v) as a whole number if it is one: n must be the v-th power of a whole number, else it is irrational.
-
-    Only powers are passed that an enclosure left in doubt, so their length is that of the parameters.
-    """
-    u, v = R.exponent.numerator, R.exponent.denominator
-    if v >= R.base.bit_length():
-        return None  # even 2^v is larger than n
-    root = _integer_root(R.base, v)
-    return root**u if root**v == R.base else None
-
-
-def _integer_root(n, v):
-    """Return the largest integer whose v-th power is at most n, by bisection."""
-    low, high = 1, 1 << -(-n.bit_length() // v)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if middle**v <= n else (low, middle - 1)
-    return low
 
 
 def instance_fires(y, data, kernel="softmax"):
@@ -342,7 +349,7 @@ def instance_fires(y, data, kernel="softmax"):
     data : TokenData
         The data; n may be far beyond any matrix.
     kernel : str
-        softmax or linear.
+        As in ``gains.gains``; top-k needs the first token to be the marked one.
 
     Returns
     -------
@@ -366,8 +373,12 @@ def instance_fires(y, data, kernel="softmax"):
     """
     if len(y) != data.d:
         raise ValueError(f"y: {len(y)} rows, must be d = {data.d}")
-    rows, own = gains(data.n, data.a, kernel), data.marked_class + 1
-    least = {pattern: least_plus(data, rows, *pattern) for pattern in product((1, -1), repeat=3)}
+    rows, sight, own = gains(data.n, data.a, kernel, d=data.d), seen(data, kernel), data.marked_class + 1
+    if sight.tokens < data.n:
+        floors = {pattern: class_floor(data, rows, sight, *pattern) for pattern in _PATTERNS}
+        totals = sum(_kept(sight.tokens, data.d - 2, index) * y[index + 1] for index in range(1, data.d - 2)) + 0 * y[0]
+        return any(int(s) > floors[tuple(map(int, p))] for *p, s in zip(y[0], y[own], y[-1], totals, strict=True))
+    least = {pattern: least_plus(data, rows, *pattern) for pattern in _PATTERNS}
     for column in zip(y[0], y[own], y[-1], sum(y[1:own]) + sum(y[own + 1 : -1]) + 0 * y[0], strict=True):
         *pattern, total = map(int, column)
         if (total + data.d - 3) // 2 >= least[tuple(pattern)]:
@@ -375,7 +386,7 @@ def instance_fires(y, data, kernel="softmax"):
     return False
 
 
-def fires_probability(n, d, m, a, c, kernel="softmax", gap=0.1, *, beta=1):
+def fires_probability(n, d, m, a, c, kernel="softmax", gap=0.1):
     """Exact probability that the network fires on the data.
 
     Parameters
@@ -384,8 +395,8 @@ def fires_probability(n, d, m, a, c, kernel="softmax", gap=0.1, *, beta=1):
         As in `TokenData`; d up to 10^6.
     m : int
         Number of sign columns, at least 1.
-    kernel, beta
-        As in `gains`.
+    kernel : str
+        As in ``gains.gains``.
 
     Returns
     -------
@@ -406,7 +417,7 @@ def fires_probability(n, d, m, a, c, kernel="softmax", gap=0.1, *, beta=1):
     >>> f"{fires_probability(1024, 258, 10, 0.7, 0.5):.9f}", f"{fires_probability(1024, 258, 10, 0.05, 0.5):.9g}"
     ('0.943686969', '0.00346450383')
     """
-    return exact.fires_probability(column_probability(n, d, a, c, kernel, gap, beta=beta), m)
+    return exact.fires_probability(column_probability(n, d, a, c, kernel, gap), m)
 
 
 # Bounds
@@ -433,7 +444,8 @@ def column_bounds(n, d, a, c, kernel="softmax", gap=0.1):
 
     Notes
     -----
-    ‖w‖² = (w + (t−1)r)² + (d−3)(t r)², r = (1−w)/(n−1).  Softmax has two distinct rows, linear attention one.
+    ‖w‖² = (w + (t−1)r)² + (d−3)(t r)², r = (1−w)/(n−1), where all tokens are seen.  Softmax has two distinct rows if
+    a > 0, linear attention one.
     Completed.  Claims: main-theorem-softmax-fires, main-theorem-softmax-silent, main-theorem-linear-silent.
 
     Examples
@@ -444,19 +456,41 @@ def column_bounds(n, d, a, c, kernel="softmax", gap=0.1):
     >>> low, round(high, 6)
     (0.0, 0.01204)
     """
-    data, (R, _) = TokenData(n=n, d=d, a=a, c=c, gap=gap), gains(n, a, kernel)
-    # a w > gap if and only if gap (n − 1) + R (gap − a) < 0, decided without rounding.
-    if floor_linear(data.gap * (n - 1), data.gap - data.a, R, 0) < 0:
+    data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
+    rows, sight, found = gains(n, a, kernel, d=d), seen(data, kernel), weights(n, a, kernel, d=d)
+    # a w > gap if and only if gap (N − 1) + R (gap − a) < 0, decided without rounding.
+    if floor_linear(data.gap * (sight.tokens - 1), data.gap - data.a, rows[0], 0) < 0:
         return 0.125, 1.0
-    found = weights(n, a, kernel)
-    rows = list(zip(found[:2], found[2:], strict=True))
-    return 0.0, min(1.0, math.fsum(_row_bound(data, w, rest) for w, rest in rows[: 2 if kernel == "softmax" else 1]))
+    return 0.0, class_bound(data, rows, sight, found)
 
 
-def _row_bound(data, w, rest):
-    slack = float(data.gap) - float(data.a) * w
-    own, others = _class_weights(data, w, rest)
-    norm_squared = own**2 + (data.d - 3) * others**2
+def class_bound(data, rows, sight, found):
+    """Hoeffding's bound of π, for classes of any sizes.
+
+    Parameters
+    ----------
+    data, rows, sight
+        As in `class_law`.
+    found : TokenWeights
+        The weights that belong to these gains.
+
+    Returns
+    -------
+    float
+        The sum of exp(−(gap − a w)²/(2b²‖w‖²)) over the distinct rows, or 1 where some a w ≥ gap; never above 1.
+
+    Notes
+    -----
+    ‖w‖² is the sum of the squared weights of the classes.  Completed.  Claims: main-theorem-softmax-silent,
+    main-theorem-linear-silent, ragged-silent.
+    """
+    pairs = ((found.p, found.not_p), (found.q, found.not_q))[: 1 if rows[0] == rows[1] else 2]
+    return min(1.0, math.fsum(_row_bound(data, sight, *pair) for pair in pairs))
+
+
+def _row_bound(data, sight, w, rest):
+    slack, r = float(data.gap) - float(data.a) * w, rest / max(sight.tokens - 1, 1)
+    norm_squared = (w + (sight.own - 1) * r) ** 2 + sum(count * size**2 for size, count in sight.others) * r**2
     return hoeffding(slack, float(data.b) ** 2 * norm_squared) if slack > 0 else 1.0
 
 

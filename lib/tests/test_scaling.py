@@ -27,7 +27,7 @@ def number(x):
 @pytest.mark.parametrize("beta", ["0", "0.125", 1, "2/3", "7"])
 def test_weights_and_their_curve_at_any_temperature(n, a, beta):
     p, q = (1 / (1 + (n - 1) * mp.power(n, -number(beta) * e)) for e in (number(a) * (1 + number(a)), number(a)))
-    found = tokens.weights(n, a, beta=beta)
+    found = tokens.weights(n, a, f"softmax:{beta}")
     for weight, wanted in zip(found, (p, q, 1 - p, 1 - q), strict=True):
         assert weight == pytest.approx(float(wanted), rel=1e-12) or wanted < mp.mpf(10) ** -40
     x = scaling.collapsed(n, a, beta)
@@ -49,14 +49,14 @@ def test_temperature_is_in_the_firing_probabilities():
                 ):
                     fired += 1
                     break
-        assert tokens.column_probability(8, 6, a, "0.6", beta=beta) == fired / 64
-        m = tokens.fires_probability(8, 6, 3, a, "0.6", beta=beta)
+        assert tokens.column_probability(8, 6, a, "0.6", f"softmax:{beta}") == fired / 64
+        m = tokens.fires_probability(8, 6, 3, a, "0.6", f"softmax:{beta}")
         assert m == pytest.approx(1 - (1 - fired / 64) ** 3, rel=1e-12)
 
 
-def test_linear_attention_has_no_temperature():
-    assert tokens.gains(8, 0.3, "linear", beta=5) == tokens.gains(8, 0.3, "linear")
-    assert tokens.weights(8, 0.3, "linear", beta=5) == tokens.weights(8, 0.3, "linear")
+def test_linear_attention_takes_no_temperature():
+    with pytest.raises(ValueError, match="kernel = 'linear:5': must be linear"):
+        tokens.gains(8, 0.3, "linear:5")
 
 
 @pytest.mark.parametrize("beta", [1e-12, 0.125, 0.7, 1, 3.0, 1e12, 1e300])
@@ -131,9 +131,9 @@ def test_accuracies_are_counted(rng):
         (lambda: scaling.width_limit(12, 0.05, 0.5), "d = 12: in the limit a row ties"),
         (lambda: scaling.sign_rate(1.1), "x = 1.1"),
         (lambda: scaling.accuracies(7, 5, 1, 0.05, 0.7, 0.5), "n = 7, d = 5"),
-        (lambda: tokens.weights(5, 0.5, beta=-1), "beta = -1"),
-        (lambda: tokens.column_probability(6, 5, 0.5, 0.5, beta="hot"), "beta = 'hot'"),
-        (lambda: tokens.fires_probability(6, 5, 1, 0.5, 0.5, beta=math.inf), "beta = inf"),
+        (lambda: tokens.weights(5, 0.5, "softmax:-1"), "kernel = .softmax:-1.: beta = .-1.: must be at least 0"),
+        (lambda: tokens.column_probability(6, 5, 0.5, 0.5, "softmax:hot"), "beta = .hot."),
+        (lambda: tokens.fires_probability(6, 5, 1, 0.5, 0.5, "softmax:inf"), "beta = .inf."),
     ],
 )
 def test_bad_input_is_named(call, words):

@@ -9,6 +9,7 @@ import pytest
 
 from attnsep import tokens
 from attnsep.data import TokenData
+from attnsep.gains import Power, floor_linear
 from attnsep.network import signs
 
 mpmath = pytest.importorskip("mpmath")  # a machine that lends its GPU may lack it; nothing here needs a GPU
@@ -223,7 +224,7 @@ def test_floor_of_a_power(base, shift, slope):
             near = mp.nint(x)
             x = near if abs(x - near) < mp.mpf(10) ** -400 else x
             wanted = int(max(-1, min(10**13, mp.floor(x))))
-            assert tokens.floor_linear(shift, slope, tokens.Power(base, exponent), 10**13) == wanted
+            assert floor_linear(shift, slope, Power(base, exponent), 10**13) == wanted
 
 
 @pytest.mark.parametrize(("base", "exponent"), [(2, "1/2"), (10, "7/10"), (7, "1e-20"), (10**300 - 1, "1/300")])
@@ -231,16 +232,16 @@ def test_the_floor_changes_at_an_irrational_power_itself(base, exponent):
     with mp.workdps(900):
         R = mp.power(base, number(Fraction(exponent)))
         below = Fraction(int(R * mp.mpf(10) ** 500), 10**500)  # by less than 10^-500
-    power = tokens.Power(base, Fraction(exponent))
-    assert tokens.floor_linear(5 - below, Fraction(1), power, 9) == 5
-    assert tokens.floor_linear(5 - below - Fraction(1, 10**500), Fraction(1), power, 9) == 4
+    power = Power(base, Fraction(exponent))
+    assert floor_linear(5 - below, Fraction(1), power, 9) == 5
+    assert floor_linear(5 - below - Fraction(1, 10**500), Fraction(1), power, 9) == 4
 
 
 @pytest.mark.parametrize(("base", "exponent", "R"), [(10**6, "1/2", 1000), (32, "3/5", 8), (5, "1000", 5**1000)])
 def test_the_floor_changes_at_a_whole_power_itself(base, exponent, R):
-    power, tiny = tokens.Power(base, Fraction(exponent)), Fraction(1, 10**900)
-    assert [tokens.floor_linear(5 - R + x, Fraction(1), power, 9) for x in (-tiny, 0, tiny)] == [4, 5, 5]
-    assert [tokens.floor_linear(5 + R + x, Fraction(-1), power, 9) for x in (-tiny, 0, tiny)] == [4, 5, 5]
+    power, tiny = Power(base, Fraction(exponent)), Fraction(1, 10**900)
+    assert [floor_linear(5 - R + x, Fraction(1), power, 9) for x in (-tiny, 0, tiny)] == [4, 5, 5]
+    assert [floor_linear(5 + R + x, Fraction(-1), power, 9) for x in (-tiny, 0, tiny)] == [4, 5, 5]
 
 
 @pytest.mark.parametrize("a", [0, 1e-300, 5e-324])
@@ -382,7 +383,7 @@ def test_an_instance_is_what_the_signs_say(rng):
     [
         (lambda: tokens.weights(1, 0.5), "n = 1"),
         (lambda: tokens.weights(5, -0.5), "a = -0.5"),
-        (lambda: tokens.weights(5, 0.5, "cosine"), "kernel = 'cosine': must be one of softmax, linear"),
+        (lambda: tokens.weights(5, 0.5, "cosine"), "kernel = 'cosine': must be one of softmax\\[:beta\\], linear"),
         (lambda: tokens.values_closed(7, 5, 0.5, 0.5), r"n = 7, d = 5: n must be \(d - 2\)t"),
         (lambda: tokens.column_probability(6, 5, 0.5, 1), "c = 1: must lie strictly between 0 and 1"),
         (lambda: tokens.column_probability(6, 5, math.nan, 0.5), "a = nan"),

@@ -216,7 +216,7 @@ def inverse_temperature(xp, broken=None):
         data = TokenData(n=n, d=d, a=a, c=C, marked=n // 3)
         found = _measured_weight(data, float(beta) * (1 + (broken or 0)), xp)
         reached = {"n": n, "d": d, "a": float(a), "beta": float(beta)}
-        yield equal(found, tokens.weights(n, a, beta=beta).p, 256 * EPS * math.log(n), **reached)
+        yield equal(found, tokens.weights(n, a, f"softmax:{beta}").p, 256 * EPS * math.log(n), **reached)
         if n < 1000:
             A, X = data.matrix(xp), data.X(xp)
             hot, one = (to_numpy(values(A, A, A, scale * X, "linear")) for scale in (float(beta), 1.0))
@@ -239,7 +239,7 @@ def inverse_temperature(xp, broken=None):
 def inverse_temperature_threshold(xp, broken=None):
     for n, a in product(FAR, (Fraction(1, 20), C, A1, Fraction(1), Fraction(7, 2))):
         beta = (1 + _broken(broken)) / (a * (1 + a))
-        p = tokens.weights(n, a, beta=beta).p
+        p = tokens.weights(n, a, f"softmax:{beta}").p
         yield at_most(abs(p / (n / (2 * n - 1)) - 1), 1e-12, n=n, a=float(a), beta=float(beta))
         yield at_most(abs(scaling.threshold_strength(float(beta)) / float(a) - 1), 1e-12, a=float(a))
     yield Case(-abs(round(scaling.threshold_strength((1 + (broken or 0)) / 8), 2) - 2.37), reached={"d": 64})
@@ -277,7 +277,7 @@ def temperature_window(xp, broken=None):
     ):
         b = Fraction(beta) * (1 + _broken(broken))
         for a, fires in ((A0, fires_0), (A1, fires_1)):
-            found = tokens.fires_probability(n, d, m, a, C, beta=b)
+            found = tokens.fires_probability(n, d, m, a, C, f"softmax:{b}")
             reached = {"n": n, "d": d, "m": m, "a": float(a), "beta": float(b)}
             yield at_least(found, 0.73, **reached) if fires else at_most(found, 1e-6, **reached)
 
@@ -300,7 +300,7 @@ def root_d_hides_the_mark(xp, broken=None):
         d, beta = root**2, Fraction(1, root) + _broken(broken)
         strong = (math.sqrt(1 + 4 * 1.19 * root) - 1) / 2
         for a in (A0, A1, strong):
-            found = tokens.fires_probability(4 * (d - 2), d, 10, a, C, beta=beta)
+            found = tokens.fires_probability(4 * (d - 2), d, 10, a, C, f"softmax:{beta}")
             reached = {"n": 4 * (d - 2), "d": d, "m": 10, "a": float(a)}
             yield at_least(found, 0.94, **reached) if a == strong else at_most(found, 0.005, **reached)
 
