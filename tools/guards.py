@@ -97,6 +97,7 @@ BESIDE = {
     "exact": {"data", "bounds"},
     "gains": {"data", "spec"},
     "tokens": {"data", "spec", "exact", "bounds", "gains"},
+    "sampling": {"data", "gains", "spec"},
     "ablation": {"arrays", "attention", "bounds", "data", "exact", "spec", "tokens"},
     "ragged": {"arrays", "data", "exact", "spec", "tokens"},
     "readout": {"data", "spec", "tokens"},

@@ -2,7 +2,10 @@
 
 from array_api_compat import device
 
+from attnsep import kernels
 from attnsep.arrays import common_namespace, require_finite, require_floating, require_shape
+from attnsep.data import require_generator
+from attnsep.spec import require_kernel
 
 BLOCK_ROWS, BLOCK_SCORES = 512, 2**17  # 1 MiB of float64 scores at a time stay in the cache
 
@@ -81,7 +84,7 @@ def row_scores(A1, A2, X):
     return require_finite(xp, xp.matmul(xp.matmul(A1, X), xp.matrix_transpose(A2)), "A1, A2, X")
 
 
-def attend(q, k, v, *, kernel="softmax", unique=True, report=False):
+def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None):
     """Attention outputs of every query row, without the matrix of all scores.
 
     Parameters
@@ -93,11 +96,13 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False):
     v : array, shape (n, width)
         Values.
     kernel : str
-        softmax or linear.
+        A name of ``spec.PARAMETERS``, such as ``linear`` or ``topk:16``.  ``window`` needs as many rows as keys.
     unique : bool
-        Compute equal rows of q once.  The result is the same up to rounding.
+        Compute equal rows of q once.  The result is the same up to rounding.  A window never does.
     report : bool
         Return also how far the row sums of linear attention stay from cancelling; for ``kernel="linear"`` alone.
+    rng : numpy.random.Generator, optional
+        Source of the random features of ``performer``; no other kernel takes it.
 
     Returns
     -------
@@ -109,14 +114,17 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False):
     Raises
     ------
     ValueError, TypeError
-        If the shapes do not fit, the arrays' libraries, devices or dtypes do not, the kernel is unknown or cannot
-        report, a row sum of linear attention is 0 within rounding (α_lin = 0), or the output is not finite.
+        If the shapes do not fit, the arrays' libraries, devices or dtypes do not, the kernel is unknown, cannot
+        report or lacks its generator, a row sum is 0 within rounding (α_lin = 0 for linear attention), or the output
+        is not finite.
 
     Notes
     -----
     Softmax: blocks of rows and keys, with the largest score so far subtracted: O(rows n d) operations and one block of
-    scores in memory.  Linear: q(kᵀv) over q(kᵀ1), O((rows + n) d²) operations.
-    Definition: def-self-attention.  Claim: attention-streams.
+    scores in memory.  Linear: q(kᵀv) over q(kᵀ1), O((rows + n) d²) operations.  Feature maps (elu+1, relu, performer):
+    the same with mapped rows.  Window: softmax over the tokens at most `width` places away.  All others: whole rows of
+    scores, as many at a time as fit into one block, at least one.
+    Definitions: def-self-attention, def-kernels.  Claims: attention-streams, kernels-stream.
 
     Examples
     --------
@@ -128,12 +136,15 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False):
     """
     xp = common_namespace(q=q, k=k, v=v)
     _require_attention(xp, q, k, v)
-    if kernel not in ATTEND:
-        raise ValueError(f"kernel = {kernel!r}: must be one of {', '.join(ATTEND)}")
-    if report and kernel != "linear":
+    name, parameter = require_kernel(kernel)
+    if report and name != "linear":
         raise ValueError("report = True: only kernel = 'linear' has row sums that can cancel")
-    rows, place = distinct_rows(q) if unique else (q, None)
-    output, cancelling = ATTEND[kernel](xp, rows, k, v)
+    if (name == "performer") != (rng is not None):
+        raise ValueError(f"rng = {rng!r}: kernel = {kernel!r} {'needs' if rng is None else 'takes no'} generator")
+    rows, place = distinct_rows(q) if unique and name != "window" else (q, None)
+    if name == "performer":
+        rows, k = _performer_features(xp, rows, k, parameter, rng)
+    output, cancelling = ATTEND.get(name, _attend_rows)(xp, rows, k, v, kernel)
     output = require_finite(xp, output, "q, k, v")
     output = output if place is None else xp.take(output, place, axis=0)
     return (output, float(cancelling)) if report else output
@@ -151,8 +162,10 @@ def _require_attention(xp, q, k, v):
             raise ValueError(f"{name}: shape {tuple(array.shape)}, must have at least one row and one column")
 
 
-def _attend_softmax(xp, q, k, v):
+def _attend_softmax(xp, q, k, v, kernel):
     """Return the outputs; the second value is for linear attention alone."""
+    beta = float(require_kernel(kernel).parameter)
+    q = q if beta == 1 else q * beta
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
     for block in _blocks(q.shape[0], BLOCK_ROWS):
         output[block, :] = _softmax_rows(xp, q[block, :], k, v)
@@ -174,7 +187,58 @@ def _softmax_rows(xp, q, k, v):
     return output / total
 
 
-def _attend_linear(xp, q, k, v):
+def _attend_rows(xp, q, k, v, kernel):
+    """Return the outputs of a kernel that must see whole rows of scores."""
+    output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
+    for block in _blocks(q.shape[0], min(BLOCK_ROWS, BLOCK_SCORES // k.shape[0])):
+        scores = xp.matmul(q[block, :], xp.matrix_transpose(k))
+        output[block, :] = xp.matmul(kernels.weights(scores, kernel), v)
+    return output, None
+
+
+def _attend_window(xp, q, k, v, kernel):
+    """Return the outputs of softmax over neighbours: block by block, with the keys that some row of it sees."""
+    rows, n, width = q.shape[0], k.shape[0], require_kernel(kernel).parameter
+    if rows != n:
+        raise ValueError(f"q: {rows} rows, must be {n} as k has for kernel = {kernel!r}")
+    output = xp.empty((n, v.shape[1]), dtype=q.dtype, device=device(q))
+    place = xp.arange(n, device=device(q))
+    width = min(width, n)
+    for block in _blocks(n, max(1, min(BLOCK_ROWS, BLOCK_SCORES // (2 * width + 1)))):
+        near = slice(max(0, block.start - width), min(n, block.stop + width))
+        scores = xp.matmul(q[block, :], xp.matrix_transpose(k[near, :]))
+        far = xp.abs(place[block, None] - place[None, near]) > width
+        masked = xp.where(far, xp.full_like(scores, -xp.inf), scores)
+        output[block, :] = xp.matmul(kernels.softmax(masked), v[near, :])
+    return output, None
+
+
+def _attend_elu(xp, q, k, v, kernel):
+    return _attend_linear(xp, _elu_plus_one(xp, q), _elu_plus_one(xp, k), v, kernel)
+
+
+def _attend_relu(xp, q, k, v, kernel):
+    return _attend_linear(xp, xp.maximum(q, xp.zeros_like(q)), xp.maximum(k, xp.zeros_like(k)), v, kernel)
+
+
+def _elu_plus_one(xp, x):
+    """Return x + 1 where x > 0, else exp(x)."""
+    zero = xp.zeros_like(x)
+    return xp.maximum(x, zero) + xp.exp(xp.minimum(x, zero))
+
+
+def _performer_features(xp, q, k, features, rng):
+    """Return positive random features of the rows, exp(x·ω_m − ‖x‖²/2), up to a factor per query and one for all keys.
+
+    The factors cancel in the weights and keep the largest feature at 1.
+    """
+    require_generator(rng)
+    omega = xp.asarray(rng.standard_normal((q.shape[1], features)), dtype=q.dtype, device=device(q))
+    logs = [xp.matmul(x, omega) - xp.sum(x * x, axis=1, keepdims=True) / 2 for x in (q, k)]
+    return xp.exp(logs[0] - xp.max(logs[0], axis=1, keepdims=True)), xp.exp(logs[1] - xp.max(logs[1]))
+
+
+def _attend_linear(xp, q, k, v, kernel):
     """Return the outputs, and the smallest row sum relative to the terms that it is rounded with."""
     # Sums of blocks first: one long sum over a million equal rows would round a million times in the same direction.
     blocks = [k[block, :] for block in _blocks(k.shape[0], BLOCK_SCORES // k.shape[1])]
@@ -195,7 +259,14 @@ def _blocks(length, step):
     return [slice(start, min(start + step, length)) for start in range(0, length, step)]
 
 
-ATTEND = {"softmax": _attend_softmax, "linear": _attend_linear}
+ATTEND = {
+    "softmax": _attend_softmax,
+    "linear": _attend_linear,
+    "elu+1": _attend_elu,
+    "relu": _attend_relu,
+    "performer": _attend_linear,
+    "window": _attend_window,
+}
 
 
 def distinct_rows(q):
@@ -250,7 +321,7 @@ def distinct_rows(q):
     return (distinct, place) if bool(xp.all(xp.stack(same))) else (q, None)
 
 
-def values(A1, A2, A3, X, kernel="softmax"):
+def values(A1, A2, A3, X, kernel="softmax", *, rng=None):
     """Attention output c_j of every token.
 
     Parameters
@@ -259,8 +330,8 @@ def values(A1, A2, A3, X, kernel="softmax"):
         Query, key and value side.
     X : array, shape (d, d)
         The weight matrix W_Q W_Kᵀ.
-    kernel : str
-        softmax or linear.
+    kernel, rng
+        As in `attend`.
 
     Returns
     -------
@@ -274,7 +345,8 @@ def values(A1, A2, A3, X, kernel="softmax"):
 
     Notes
     -----
-    f_j are the weights of the scores A_j x, row j of A1 X A2ᵀ.  Only distinct rows of A1 are multiplied by X.
+    f_j are the weights of the scores A_j x, row j of A1 X A2ᵀ; feature maps act on A1 X and A2.  Only distinct rows of
+    A1 are multiplied by X.
     Completed.  Definition: def-self-attention.  Claim: values-in-closed-form.
 
     Examples
@@ -290,6 +362,6 @@ def values(A1, A2, A3, X, kernel="softmax"):
     require_shape("A2", A2, tuple(A1.shape))
     require_shape("A3", A3, tuple(A1.shape))
     require_shape("X", X, (A1.shape[1], A1.shape[1]))
-    rows, place = distinct_rows(A1)
-    output = attend(xp.matmul(rows, X), A2, A3, kernel=kernel)
+    rows, place = (A1, None) if require_kernel(kernel).name == "window" else distinct_rows(A1)
+    output = attend(xp.matmul(rows, X), A2, A3, kernel=kernel, rng=rng)
     return output if place is None else xp.take(output, place, axis=0)

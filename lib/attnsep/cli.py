@@ -3,16 +3,22 @@
 import argparse
 import json
 import sys
+from typing import NamedTuple
 
-from attnsep import tokens
+import numpy as np
+
+from attnsep import sampling, tokens
 from attnsep.arrays import BACKENDS, namespace
 from attnsep.claims import claims_table, status_line, verify
 from attnsep.claims.framework import claims, find
 from attnsep.claims.record import differences, read_record
 from attnsep.data import TokenData, require_integer
+from attnsep.exact import clopper_pearson, fires_probability
 from attnsep.network import signs
+from attnsep.spec import PAIR, PARAMETERS, require_kernel, usage
 
 MOST_SIGNS = 10**8
+ALARM = 1e-6
 
 
 def main(arguments=None):
@@ -58,12 +64,19 @@ def main(arguments=None):
 
 def _add_theorem(commands):
     """Add the parsers of `fires` and `sizes`; numbers stay text, so that 0.7 means the decimal and not its double."""
-    fires = commands.add_parser("fires", help="exact probability that the network fires on token data")
+    fires = commands.add_parser(
+        "fires",
+        help="probability that the network fires on token data",
+        description="Probability that the network fires on token data: exact where a row's weights take two values or "
+        "few classes of them, otherwise (performer, window) the frequency of random networks, with its interval. "
+        f"Kernels: {', '.join(map(usage, PARAMETERS))}.",
+    )
     for name in ("n", "d", "m"):
         fires.add_argument(f"--{name}", type=int, required=True, help=f"{name} of the data and the network")
     fires.add_argument("--a", required=True, help="strength of the marked token")
-    fires.add_argument("--kernel", choices=tokens.KERNELS, default="softmax")
-    fires.add_argument("--seed", type=int, default=0, help="of the signs of one drawn instance (default: 0)")
+    fires.add_argument("--kernel", default="softmax", help="softmax (default), linear, polynomial:8, topk:16, …")
+    fires.add_argument("--seed", type=int, default=0, help="of one drawn instance, or of all draws (default: 0)")
+    fires.add_argument("--draws", type=int, default=1000, help="networks drawn where no law is known (default: 1000)")
     sizes = commands.add_parser("sizes", help="smallest sizes at which softmax separates and linear attention does not")
     sizes.add_argument("--delta", required=True, help="largest error allowed")
     for name in ("a0", "a1"):
@@ -85,10 +98,15 @@ def _fires(options):
     if options.json:
         print(json.dumps(row))
         return 0
-    side = "at least" if row["bound"] < row["probability"] else "at most"
     verdict = {True: "fires", False: "is silent", None: f"not drawn: more than {MOST_SIGNS} signs"}[row["fires"]]
-    print(f"P[F fires] = {row['probability']:.12g} (exact)")
-    print(f"proved: {side} {row['bound']:.6g}")
+    if row["method"] == "exact":
+        side = "at least" if row["bound"] < row["probability"] else "at most"
+        print(f"P[F fires] = {row['probability']:.12g} (exact)")
+        print(f"proved: {side} {row['bound']:.6g}")
+    else:
+        low, high = row["interval"]
+        print(f"P[F fires] ≈ {row['probability']:.4g} (sampled: the frequency in {row['draws']} random networks)")
+        print(f"between {low:.4g} and {high:.4g}, with a confidence of 1 − {ALARM:g}")
     print(f"one instance (seed {row['seed']}): {verdict}")
     return 0
 
@@ -97,24 +115,52 @@ def _fires_row(options):
     data = TokenData(n=options.n, d=options.d, a=options.a, c=options.c, gap=options.gap)
     require_integer("seed", options.seed, least=0)
     parameters = (data.n, data.d, options.m, data.a, data.c, options.kernel, data.gap)
-    probability, (low, high) = tokens.fires_probability(*parameters), tokens.fires_bounds(*parameters)
+    sampled = require_kernel(options.kernel).name in sampling.SAMPLED
+    found = _sampled(options, parameters) if sampled else _exact(options, parameters, data)
     return {
         "kernel": options.kernel,
         "n": data.n,
         "d": data.d,
         "m": options.m,
         **{name: float(getattr(data, name)) for name in ("a", "c", "gap")},
-        "probability": probability,
-        "bound": low or high,
-        "fires": _instance(options, data),
+        "probability": found.probability,
+        "bound": found.bound,
+        "fires": found.fires,
         "seed": options.seed,
+        "method": "sampled" if sampled else "exact",
+        "interval": found.interval,
+        "draws": found.draws,
     }
+
+
+class _Found(NamedTuple):
+    probability: float
+    bound: float | None
+    fires: bool | None
+    interval: list | None = None
+    draws: int | None = None
+
+
+def _exact(options, parameters, data):
+    if options.kernel in PAIR:
+        low, high = tokens.fires_bounds(*parameters)
+    else:
+        n, d, m, *rest = parameters
+        low, high = tokens.kernel_bounds(n, d, *rest)
+        low, high = fires_probability(low, m), min(1.0, m * high)
+    return _Found(tokens.fires_probability(*parameters), low or high, _instance(options, data))
+
+
+def _sampled(options, parameters):
+    draws = require_integer("draws", options.draws, least=1)
+    one, hits = (
+        sampling.fired_networks(np.random.default_rng(options.seed), *parameters, draws=number) for number in (1, draws)
+    )
+    return _Found(hits / draws, None, one == 1, list(clopper_pearson(hits, draws, ALARM)), draws)
 
 
 def _instance(options, data):
     """Return the verdict on the signs that the seed draws, or None where they would fill the memory."""
-    import numpy as np
-
     if data.d * options.m > MOST_SIGNS:
         return None
     return tokens.instance_fires(

@@ -138,6 +138,53 @@ def binomial_tail(n, r, p=0.5):
     return _mass(n, r - len(terms), p) * math.fsum(terms)
 
 
+def clopper_pearson(hits, draws, alarm):
+    """Interval for a probability, from a frequency.
+
+    Parameters
+    ----------
+    hits, draws : int
+        How many of how many draws came out; 0 ≤ hits ≤ draws, draws ≥ 1.
+    alarm : float
+        Probability, at most, that the interval misses the truth; strictly between 0 and 1.
+
+    Returns
+    -------
+    tuple of float
+        (low, high), to about 15 digits.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks one of these rules.
+
+    Notes
+    -----
+    Clopper and Pearson: low solves P[Bin(draws, p) ≥ hits] = alarm/2, high P[Bin(draws, p) ≤ hits] = alarm/2.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(0, 10, 0.05)
+    >>> low, round(high, 12) == round(1 - 0.025**0.1, 12)
+    (0.0, True)
+    """
+    draws, hits = require_integer("draws", draws, least=1), require_integer("hits", hits, least=0)
+    if hits > draws:
+        raise ValueError(f"hits = {hits}: must be at most draws = {draws}")
+    half = float(require_probability("alarm", alarm)) / 2
+    low = _crossing(lambda p: binomial_tail(draws, hits, p) >= half) if hits else 0.0
+    high = _crossing(lambda p: binomial_tail(draws, draws - hits, 1 - Fraction(p)) < half) if hits < draws else 1.0
+    return low, high
+
+
+def _crossing(rises):
+    """Return where a condition that holds from some p in (0, 1) on starts to hold."""
+    low, high = 0.0, 1.0
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if rises(middle) else (middle, high)
+    return high
+
+
 def column_probability(groups, threshold):
     """P[Σ_k w_k S_k > threshold], where S_k is a sum of count_k random signs, all independent.
 

@@ -68,10 +68,10 @@ def require_kernel(kernel):
         raise TypeError(f"kernel = {kernel!r}: must be a string such as softmax or topk:16")
     name, colon, text = kernel.partition(":")
     if name not in PARAMETERS:
-        raise ValueError(f"kernel = {kernel!r}: must be one of {', '.join(map(_usage, PARAMETERS))}")
+        raise ValueError(f"kernel = {kernel!r}: must be one of {', '.join(map(usage, PARAMETERS))}")
     if PARAMETERS[name] is None or not colon:
         if colon or (PARAMETERS[name] and not PARAMETERS[name][1]):
-            raise ValueError(f"kernel = {kernel!r}: must be {_usage(name)}")
+            raise ValueError(f"kernel = {kernel!r}: must be {usage(name)}")
         return Kernel(name, Fraction(1) if name == "softmax" else None)
     what, _, least = PARAMETERS[name]
     try:
@@ -99,6 +99,13 @@ def require_pair(kernel):
     return kernel
 
 
-def _usage(name):
+def usage(name):
+    """Return how the kernel is written: its name, and the parameter after a colon.
+
+    Examples
+    --------
+    >>> usage("topk"), usage("softmax"), usage("hard")
+    ('topk:k', 'softmax[:beta]', 'hard')
+    """
     what, optional, _ = PARAMETERS[name] or ("", True, 0)
     return name + (f"[:{what}]" if what and optional else f":{what}" if what else "")

@@ -521,6 +521,54 @@ def fires_bounds(n, d, m, a, c, kernel="softmax", gap=0.1):
     return exact.fires_probability(low, m), min(1.0, m * high)
 
 
+def kernel_bounds(n, d, a, c, kernel="softmax", gap=0.1):
+    """What the law of the attentions proves of π: the marked token's largest possible part, (a + b)w, against the gap.
+
+    Parameters
+    ----------
+    n, d, a, c, kernel, gap
+        As in `column_probability`; any d.
+
+    Returns
+    -------
+    tuple of float
+        (low, high) with low ≤ π ≤ high: low = 1/16 if (a + b)w > gap in some row, else 0; high = the sum of
+        exp(−(gap − (a + b)w)²/(2b²ρ²)) over the distinct rows if all (a + b)w < gap, else 1, and never above 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `column_probability`.
+
+    Notes
+    -----
+    ρ² is the sum of the squared weights of the classes without the marked token's own: with r the weight of an ordinary
+    token, ρ² = r²((t−1)² + (d−3)t²) ≤ (n/(n−1))²/(d − 2) where all tokens are seen.
+    Extension.  Claims: mark-decides-fires, mark-decides-silent.
+
+    Examples
+    --------
+    >>> kernel_bounds(512, 130, 0.8, 0.5, "sparsemax")
+    (0.0625, 1.0)
+    >>> low, high = kernel_bounds(4096, 4098, 0.8, 0.5, "sigmoid")
+    >>> low, high < 1e-30
+    (0.0, True)
+    """
+    data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
+    rows, sight, found = gains(n, a, kernel, d=d), seen(data, kernel), weights(n, a, kernel, d=d)
+    # (a + b)w > gap if and only if gap (N − 1) + R (gap − a − b) < 0, decided without rounding.
+    if floor_linear(data.gap * (sight.tokens - 1), data.gap - data.a - data.b, rows[0], 0) < 0:
+        return 0.0625, 1.0
+    pairs = ((found.p, found.not_p), (found.q, found.not_q))[: 1 if rows[0] == rows[1] else 2]
+    return 0.0, min(1.0, math.fsum(_others_bound(data, sight, *pair) for pair in pairs))
+
+
+def _others_bound(data, sight, w, rest):
+    slack, r = float(data.gap) - float(data.a + data.b) * w, rest / max(sight.tokens - 1, 1)
+    variance = ((sight.own - 1) ** 2 + sum(count * size**2 for size, count in sight.others)) * r**2
+    return hoeffding(slack, float(data.b) ** 2 * variance) if slack > 0 < variance else float(slack <= 0)
+
+
 def errors(n, d, m, a0, a1, c, gap=0.1, *, by="exact"):
     """The four errors of the separation of D_0 and D_1.
 

@@ -111,9 +111,9 @@ def test_rows_without_equals_are_left_alone(rng):
 def test_equal_rows_are_computed_once(rng, monkeypatch):
     seen = []
 
-    def spy(xp, q, k, v):
+    def spy(xp, q, k, v, kernel):
         seen.append(q.shape[0])
-        return attention._attend_softmax(xp, q, k, v)
+        return attention._attend_softmax(xp, q, k, v, kernel)
 
     monkeypatch.setitem(attention.ATTEND, "softmax", spy)
     data = TokenData(n=60, d=12, a=0.7, c=0.5)
@@ -199,7 +199,7 @@ def test_memory_of_the_token_data(kernel):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda o: attend(o, o, o, kernel="cosine"), ValueError, "kernel = 'cosine': must be one of softmax, linear"),
+        (lambda o: attend(o, o, o, kernel="cosine"), ValueError, "kernel = 'cosine': must be one of softmax"),
         (lambda o: attend(o, o, o, report=True), ValueError, "report = True: only kernel = 'linear'"),
         (lambda o: attend(o, o[:, :1], o), ValueError, r"k: shape \(3, 1\), must be \(n, 2\)"),
         (lambda o: attend(o, o, o[:2]), ValueError, r"v: shape \(2, 2\), must be \(3, width\)"),

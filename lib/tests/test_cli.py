@@ -82,7 +82,22 @@ WORKED = ["--n", "1024", "--d", "258", "--m", "10", "--c", "0.5"]
 def test_fires_json(capsys, a, kernel, probability):
     assert cli.main(["fires", *WORKED, "--a", a, "--kernel", kernel, "--json"]) == 0
     row = json.loads(capsys.readouterr().out)
-    contract = ["kernel", "n", "d", "m", "a", "c", "gap", "probability", "bound", "fires", "seed"]
+    contract = [
+        "kernel",
+        "n",
+        "d",
+        "m",
+        "a",
+        "c",
+        "gap",
+        "probability",
+        "bound",
+        "fires",
+        "seed",
+        "method",
+        "interval",
+        "draws",
+    ]
     assert list(row) == contract
     assert float(f"{row['probability']:.9g}") == probability
     assert [row[name] for name in ("kernel", "n", "d", "m", "a", "c", "gap", "seed")] == [
@@ -90,6 +105,7 @@ def test_fires_json(capsys, a, kernel, probability):
     ]  # fmt: skip
     assert row["bound"] <= row["probability"] if probability > 0.5 else row["bound"] >= row["probability"]
     assert row["fires"] is (probability > 0.5)
+    assert [row[name] for name in contract[-3:]] == ["exact", None, None]
 
 
 def test_fires_in_words(capsys):
@@ -140,7 +156,7 @@ def test_sizes(capsys, words, exact):
         (["fires", "--n", "6", "--d", "5", "--m", "1", "--a", "-1", "--c", ".5"], "a = '-1': must be at least 0"),
         (["fires", "--n", "6", "--d", "5", "--m", "1", "--a", "1", "--c", "1"], "c = '1': must lie strictly"),
         (["fires", *WORKED, "--a", "1", "--seed", "-1"], "seed = -1: must be at least 0"),
-        (["fires", *WORKED, "--a", "1", "--kernel", "cosine"], "--kernel"),
+        (["fires", *WORKED, "--a", "1", "--kernel", "cosine"], "kernel = 'cosine': must be one of"),
         (["fires", *WORKED], "--a"),
         (["sizes", "--delta", "2", "--a0", "0", "--a1", "1", "--c", ".5"], "delta = "),
         (["sizes", "--delta", ".1", "--a0", "0", "--a1", "1", "--c", ".5", "--t", "0"], "t = 0: must be at least 1"),

@@ -1,0 +1,115 @@
+"""Firing frequencies of the kernels that have no closed law: random features, and sliding windows."""
+
+import numpy as np
+
+from attnsep.data import TokenData, require_generator, require_integer
+from attnsep.gains import floor_linear, gains
+from attnsep.spec import require_kernel
+
+SAMPLED = ("performer", "window")
+MOST_NUMBERS = 10**8  # drawn or summed for one network
+
+
+def fired_networks(rng, n, d, m, a, c, kernel, gap=0.1, *, draws=1000):
+    """How many of so many random networks fire on the data, for a kernel without a closed law.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the signs, and of the random features: fresh ones for every network.
+    n, d, a, c, gap
+        As in ``data.TokenData``; the marked token is the first one.
+    m : int
+        Number of sign columns, at least 1.
+    kernel : str
+        ``performer:M`` or ``window:w``.
+    draws : int
+        Number of networks, at least 1.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks one of these rules, or one network would need more than 10^8 numbers.
+
+    Notes
+    -----
+    No matrix of tokens is made.  Window: softmax over the N tokens at most w places away.  With g = gap + c(1 − y_d) a
+    row that sees the marked token exceeds τ if and only if
+    b Σ_{i≠j*} y_{class(i)} > g(N−1) + R(g − a y_1 − b y_{k*}), and one that does not if b Σ y_{class(i)} > g N.
+    Whole numbers against an exact floor, so ties are right.
+    Performer: the weights of the d − 2 classes and of the marked token from the logarithms of their features.
+    Extension.  Claim: sampled-kernels.
+
+    Examples
+    --------
+    >>> fired_networks(np.random.default_rng(1), 6, 5, 2, "0.7", "0.5", "window:1", draws=50)
+    34
+    """
+    require_generator(rng)
+    data, m = TokenData(n=n, d=d, a=a, c=c, gap=gap), require_integer("m", m, least=1)
+    name, parameter = require_kernel(kernel)
+    if name not in SAMPLED:
+        raise ValueError(f"kernel = {kernel!r}: has an exact law, see tokens.fires_probability")
+    if max(data.n * m, data.d * m, data.d * (parameter if name == "performer" else 1)) > MOST_NUMBERS:
+        raise ValueError(f"n, d, m, kernel = {n}, {d}, {m}, {kernel!r}: one network must need at most 10^8 numbers")
+    exceeds = _window_rows(data, parameter) if name == "window" else _performer_rows(data, parameter, rng)
+    draws = require_integer("draws", draws, least=1)
+    return sum(exceeds(2 * rng.integers(0, 2, (data.d, m)) - 1) for _ in range(draws))
+
+
+def _window_rows(data, width):
+    """Return a function that says whether some row and column exceed the threshold."""
+    place = np.arange(data.n)
+    first, end = np.maximum(place - width, 0), np.minimum(place + width, data.n - 1) + 1
+    kinds = list(zip((end - first).tolist(), (first == 0).tolist(), (place == 0).tolist(), strict=True))
+    rows, floors = gains(data.n, data.a), {}
+
+    def exceeds(y):
+        signs = y[1 + data.classes(np)]
+        signs[0] = 0  # the marked token has its own term
+        sums = np.vstack([np.zeros_like(signs[:1]), np.cumsum(signs, axis=0)])
+        sums = sums[end] - sums[first]
+        for j, pattern in enumerate(zip(*(y[row].tolist() for row in (0, 1, -1)), strict=True)):
+            if pattern not in floors:
+                found = {kind: _window_floor(data, rows, *kind, *pattern) for kind in set(kinds)}
+                floors[pattern] = np.array([found[kind] for kind in kinds])
+            if np.any(sums[:, j] > floors[pattern]):
+                return True
+        return False
+
+    return exceeds
+
+
+def _window_floor(data, rows, N, sees, own, y_first, y_own, y_last):
+    """Return the floor that the sum of the other tokens' signs must exceed in a row that sees N tokens."""
+    g, b = data.gap + data.c * (1 - y_last), data.b
+    if not sees:
+        return g * N // b
+    slope, R = g - data.a * y_first - b * y_own, rows[0] if own else rows[1]
+    return floor_linear(g * (N - 1) / b + N, slope / b, R, 2 * N) - N  # from −N − 1, always, to N, never
+
+
+def _performer_rows(data, features, rng):
+    """Return a function that draws features and says whether some row and column exceed the threshold."""
+    L, (a, b, c) = data.log_n, map(float, (data.a, data.b, data.c))
+    counts = np.full(data.d - 2, float(data.t))
+    counts[0] -= 1
+    level = float(data.c + data.gap)
+
+    def exceeds(y):
+        omega = np.sqrt(L) * rng.standard_normal((data.d, features))
+        keys = b * omega[1:-1] + c * omega[-1] - L * (b * b + c * c) / 2
+        keys = np.vstack([keys[0] + a * omega[0] - L * a * a / 2, keys])
+        keys = np.exp(keys - np.max(keys))
+        queries = np.outer([1 + a, 1], np.sum(omega, axis=0))
+        mass = np.exp(queries - np.max(queries, axis=1, keepdims=True)) @ keys.T * [1, *counts]
+        mass /= np.sum(mass, axis=1, keepdims=True)
+        classes = mass[:, 1:] + mass[:, :1] * np.eye(1, data.d - 2)
+        outputs = np.hstack([a * mass[:, :1], b * classes, np.full((2, 1), c)])
+        return bool(np.any(outputs @ y > level))
+
+    return exceeds
