@@ -161,3 +161,30 @@ def test_golden_ratio_law():
             assert abs(p - 1 / (1 + np.exp(-(a**2 + a - 1) * L))) <= (1 + 1e-9) / (4 * (n - 1))
             if a == golden:
                 np.testing.assert_allclose(p, 1 / (2 - 1 / n), rtol=1e-12)
+
+
+def test_neighbours(rng):
+    """Bounded entries disperse; one state of linear attention holds many memories; only one row is spiky."""
+    for n, d, a in ((12, 8, 0.7), (900, 5, 1.5)):
+        A = token_matrix(n, d, a, 0.5, 3) / np.sqrt(np.log(n))
+        f = np.array([weights(A[j] @ np.ones((d, d)) @ A.T)[0] for j in (3, 0)])
+        np.testing.assert_allclose(f[0, 3], 1 / (1 + (n - 1) * np.exp(-a * (1 + a))), rtol=1e-12)
+        np.testing.assert_allclose(f[1, 3], 1 / (1 + (n - 1) * np.exp(-a)), rtol=1e-12)
+        np.testing.assert_allclose(A.max(), max(a, 0.5), rtol=1e-12)
+        assert f[0].max() <= (1 + 1e-12) * np.exp(a * (1 + a)) / n
+
+    K = rng.uniform(0.5, 1.5, (7, 3))
+    z = np.linalg.svd(K.T)[2][-1]  # Kᵀz = 0
+    for q in rng.uniform(0.5, 1.5, (20, 3)):
+        soft, lin = weights(K @ q)
+        assert abs(lin @ z) < 1e-12 < 1e-6 < abs(soft @ z)
+        np.testing.assert_allclose(weights(-2.5 * K @ q)[1], lin, rtol=1e-12)
+
+    n = 902
+    A = token_matrix(n, 4, 0.7, 0.5, 3)
+    (marked, linear_marked), (other, linear_other) = (
+        [-(f @ np.log(f)) / np.log(n) for f in weights(A[j] @ np.ones((4, 4)) @ A.T)] for j in (3, 0)
+    )
+    assert marked < 0.3
+    assert other > 0.93
+    assert min(linear_marked, linear_other) > 0.999
