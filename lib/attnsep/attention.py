@@ -124,7 +124,7 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None):
     scores in memory.  Linear: q(kᵀv) over q(kᵀ1), O((rows + n) d²) operations.  Feature maps (elu+1, relu, performer):
     the same with mapped rows.  Window: softmax over the tokens at most `width` places away.  All others: whole rows of
     scores, as many at a time as fit into one block, at least one.
-    Definitions: def-self-attention, def-kernels.  Claims: attention-streams, kernels-stream.
+    Definitions: def-self-attention, def-kernels.  Claim: attention-streams.
 
     Examples
     --------

@@ -320,3 +320,37 @@ def collapse(a, points, *, threshold):
         right.legend(loc="lower right", framealpha=1)
         figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
         return _closed(figure)
+
+
+def firing_dots(panels):
+    """Draw predicted firing probabilities as open marks and measured intervals as bars, kernel by kernel.
+
+    Parameters
+    ----------
+    panels : dict of str to dict of str to list of (float, float, float)
+        By title and kernel, for D_0 and then D_1: the predicted probability and the ends of the measured interval.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, axes = plt.subplots(1, len(panels), figsize=(7, 6), sharey=True)
+        for axis, (title, kernels) in zip(axes, panels.items(), strict=True):
+            for row, pair in enumerate(kernels.values()):
+                for (p, low, high), colour, marker, shift in zip(
+                    pair, (LINEAR, SOFTMAX), "so", (-0.18, 0.18), strict=True
+                ):
+                    axis.plot([low, high], [row + shift] * 2, color=colour, linewidth=4, alpha=0.35)
+                    axis.plot(p, row + shift, marker, color=colour, markersize=6, markerfacecolor="white")
+            axis.set(title=title, xlabel="probability to fire", xlim=(-0.04, 1.04), xticks=[0, 0.5, 1])
+            axis.set_yticks(range(len(kernels)), kernels)
+        axes[0].invert_yaxis()
+        handles = [
+            plt.Line2D(
+                [], [], color=colour, marker=marker, markerfacecolor="white", linewidth=4, alpha=0.8, label=label
+            )
+            for colour, marker, label in ((LINEAR, "s", "on $D_0$"), (SOFTMAX, "o", "on $D_1$"))
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+        return _closed(figure)

@@ -129,7 +129,7 @@ def gains(n, a, kernel="softmax", *, d=None):
     Returns
     -------
     tuple of gains
-        R in the marked token's own row, and R in every other row; the first is never the smaller one.
+        R in the marked token's own row, and R in every other row.  The first is never the smaller one, but for sigmoid.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def gains(n, a, kernel="softmax", *, d=None):
     Sparsemax: (1 + (n−1)Δ)/(1 − Δ) with the difference Δ = s a L of the scores.  Entmax: ((δ + r)/r)² with δ = Δ/2 and
     n r² + 2δ r + δ² = 1.  They see the marked token alone from Δ ≥ 1 and δ ≥ 1 on; hard attention does for every a > 0.
     Top-k: as softmax, among the tokens that it keeps.
-    Claims: lemma-d-2-scores, inverse-temperature, gains-of-kernels.
+    Claims: lemma-d-2-scores, inverse-temperature, kernel-weights.
 
     Examples
     --------
@@ -292,6 +292,31 @@ def floor_linear(shift, slope, R, top):
         if (rational := R.rational()) is not None:
             return floor(rational)
         digits *= 2
+
+
+def lowest_floor(shift, slope, rows, top):
+    """Return the smaller one of `floor_linear` for the gains of two kinds of row.
+
+    Parameters
+    ----------
+    shift, slope, top
+        As in `floor_linear`.
+    rows : tuple of gains
+        As from `gains`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> lowest_floor(9, -1, gains(16, 0.5), 9), lowest_floor(0, 1, gains(16, 0.5), 9)  # R is 8 and 4
+    (1, 4)
+    """
+    if any(isinstance(R, SigmoidRatio) for R in rows):
+        return min(floor_linear(shift, slope, R, top) for R in rows)
+    # Of all others the marked token's own row has the larger gain.
+    return floor_linear(shift, slope, rows[0] if slope < 0 else rows[1], top)
 
 
 @lru_cache(maxsize=64)

@@ -27,6 +27,7 @@ for part in (
     "audit",
     "readout",
     "limitations",
+    "attentions",
     "neighbours",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")

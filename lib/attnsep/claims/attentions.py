@@ -1,0 +1,454 @@
+"""Open Question 1: which attentions separate D_0 and D_1."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from attnsep import exact, sampling, tokens
+from attnsep.arrays import to_numpy
+from attnsep.attention import attend, distinct_rows, values
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, within
+from attnsep.claims.one_query import EPS
+from attnsep.claims.one_query_separation import inside_clopper_pearson
+from attnsep.claims.tokens import GAP, C, all_signs
+from attnsep.data import TokenData
+from attnsep.gains import Infinite
+from attnsep.network import signs
+
+CHAPTER = "which-attentions"
+QUESTION = "Open Question 1"
+WEAK, STRONG, M = Fraction(1, 10), Fraction(4, 5), 10
+
+# Every row gives all ordinary tokens the same weight, so one gain per row is all there is to know.
+ONE_GAIN = (
+    "softmax",
+    "softmax:12",
+    "linear",
+    "relu",
+    "elu+1",
+    "sigmoid",
+    "squared-relu",
+    "polynomial:8",
+    "polynomial:16",
+    "polynomial:60",
+    "sparsemax",
+    "entmax",
+    "hard",
+)
+
+
+def _amount(broken):
+    return Fraction(str(broken or 0))
+
+
+definition(
+    "def-kernels",
+    mark="extension",
+    source="none: kernels beyond the two of the paper",
+    chapter=CHAPTER,
+    statement=r"A kernel turns a row's scores $s_i$ into weights that sum to one. Proportional to $g(s_i)$: softmax "
+    r"$e^{\beta s}$, linear $s$, degree $\beta$ $s^\beta$, squared ReLU $\max(s,0)^2$, sigmoid $1/(1+e^{-s})$. To "
+    r"$\langle\phi(q),\phi(k_i)\rangle$: elu+1, ReLU, performer ($M$ random features). Softmax over fewer tokens: "
+    r"top-$k$ (ties to the lowest index), window $|i-l| \le w$. Projections: sparsemax, 1.5-entmax. Hard: the "
+    r"largest scores share.",
+)
+
+
+@claim(
+    "kernel-weights",
+    mark="extension",
+    source=QUESTION,
+    level="verified",
+    chapter=CHAPTER,
+    statement=r"On matrices of the token data the marked token has the weight $w = \frac{R}{R+n-1}$, with one gain "
+    r"$R$ for its own row and one for all others. $R$ is $n^{\beta a(1+a)}$, $n^{\beta a}$ for softmax; $1+a$ for "
+    r"linear and ReLU; $(1+a)^\beta$ for degree $\beta$; $\frac{d+(1+a)\sqrt L}{d+\sqrt L}$ for elu+1; "
+    r"$\frac{1+n^{-o}}{1+n^{-o(1+a)}}$, $o = 1+a$ or $1$, for sigmoid. Top-$k$: $k$ in place of $n$.",
+    uses=["def-kernels", "lemma-d-2-weights"],
+    control="the matrix has a larger a by this",
+    violations=(1e-18, 1e-9),
+)
+def kernel_weights(xp, broken=None):
+    for (n, d), a, kernel in product(((12, 8), (128, 34)), (0, WEAK, STRONG), (*ONE_GAIN, "topk:1", "topk:7")):
+        data = TokenData(n=n, d=d, a=a + _amount(broken), c=C)
+        A, wanted = data.matrix(xp), tokens.weights(n, a, kernel, d=d)
+        mark = xp.astype(xp.arange(n)[:, None] == 0, xp.float64)  # as values, so that the outputs are its weights
+        found = to_numpy(attend(xp.matmul(A, data.X(xp)), A, mark, kernel=kernel))
+        # A score s is off by at most d ε s.  The exponential, or the power below 100, passes that on to the weight.
+        tolerance = 100 * d * EPS * (1 + float(1 + a) ** 2 * data.log_n)
+        for weight, want in ((found[0, 0], wanted.p), (found[n - 1, 0], wanted.q)):
+            yield equal(float(weight), want, tolerance, n=n, d=d, a=float(a))
+
+
+# (n, d) and a for which all gains below are rational, so that whole numbers can enumerate all sign vectors.
+RATIONAL = ("softmax", "softmax:2", "linear", "polynomial:3", "squared-relu", "sigmoid", "hard")
+
+
+@claim(
+    "kernel-law-exact",
+    mark="extension",
+    source=QUESTION,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"With its gains $R$ a kernel has the exact law of one column that softmax has with $n^{a(1+a)}$ and "
+    r"$n^a$: eight signs times a binomial sum. For top-$k$ the sum runs over the $k$ tokens that are kept, class by "
+    r"class. Checked against all $2^d$ sign vectors where $R$ is rational.",
+    uses=["kernel-weights", "column-law", "ragged-law"],
+    control="the law's gap is larger by this",
+    violations=(0, 1e-9, 0.1),
+)
+def kernel_law_exact(xp, broken=None):
+    tops = ("topk:1", "topk:2", "topk:5", "topk:10", "topk:11", "topk:16")
+    for d, a, c, kernel in product((4, 6, 10), (0, Fraction(1, 2), 1), ("0.5", "0.6"), (*RATIONAL, *tops)):
+        data = TokenData(n=16, d=d, a=a, c=c)
+        law = tokens.column_probability(16, d, a, c, kernel, GAP + _amount(broken))
+        yield at_most(abs(law - _enumerated(data, kernel)), 1e-12, n=16, d=d, a=float(a), c=float(data.c))
+
+
+def _enumerated(data, kernel):
+    """Return the share of all sign vectors for which some row exceeds the threshold, in whole numbers."""
+    kept = int(kernel[5:]) if kernel.startswith("topk") else data.n
+    others = [0] * (data.d - 2)
+    for i in range(1, kept):
+        others[i % (data.d - 2)] += 1
+    sums = []
+    for R in tokens.gains(data.n, data.a, kernel):
+        R, rest = (1, [0] * (data.d - 2)) if isinstance(R, Infinite) else (R.rational(), others)
+        total = R + sum(rest)
+        own = data.b * (R + rest[0])
+        row = [data.a * R, own, *(data.b * size for size in rest[1:]), data.c * total]
+        threshold = (data.c + GAP) * total
+        scale = math.lcm(*(Fraction(x).denominator for x in (*row, threshold)))
+        y = np.array(list(all_signs(data.d)))
+        sums.append(y @ np.array([int(x * scale) for x in row]) > int(threshold * scale))
+    return float(np.mean(np.logical_or(*sums)))
+
+
+GRID = tuple(product(((128, 34), (512, 130), (2048, 514), (2046, 2048)), (0, "0.05", WEAK, "0.3", STRONG, 2), ONE_GAIN))
+
+
+@claim(
+    "mark-decides-fires",
+    mark="extension",
+    source=QUESTION,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"If $(a+b)w > 0.1$ in some row, that is $R > \frac{n-1}{10(a+b)-1}$, then $\pi \ge \frac1{16}$, so "
+    r"that $P[F \text{ fires}] \ge 1 - (\frac{15}{16})^m$: for every kernel whose rows give all ordinary tokens that "
+    r"they see the same weight (top-$k$: $k$ in place of $n$).",
+    uses=["kernel-law-exact"],
+    control="a is smaller by this where hard attention has a + b = 0.11",
+    violations=(0.0099, 0.01),
+)
+def mark_decides_fires(xp, broken=None):
+    for (n, d), a, kernel in (*GRID, *product(((512, 130),), (WEAK, STRONG), ("topk:1", "topk:16", "topk:200"))):
+        weight = max(tokens.weights(n, a, kernel, d=d)[:2])
+        if (Fraction(a) + 1 - C) * Fraction(weight) > GAP * (1 + Fraction(1, 10**9)):
+            yield at_least(tokens.column_probability(n, d, a, C, kernel), 1 / 16, n=n, d=d, a=float(a), w=weight)
+    for d in (3, 4, 30, 1000):
+        a = Fraction("0.05") - _amount(broken)
+        yield at_least(tokens.column_probability(4 * (d - 2), d, a, "0.94", "hard"), 1 / 16, n=4 * (d - 2), d=d, w=1.0)
+
+
+@claim(
+    "mark-decides-silent",
+    mark="extension",
+    source=QUESTION,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"If $(a+b)w < 0.1$ in every row, with rows that see all tokens and give ordinary ones the same "
+    r"weight, then $\pi \le \sum_w \exp\bigl(-\frac{(0.1-(a+b)w)^2}{2b^2}(d-2)(1-\frac1n)^2\bigr)$ over the distinct "
+    r"rows.",
+    uses=["kernel-law-exact", "hoeffding-one-sided"],
+    control="the data's a is larger by this than the bound's",
+    violations=(0.001, 1),
+)
+def mark_decides_silent(xp, broken=None):
+    for (n, d), a, kernel in GRID:
+        b, rows = 1 - C, tokens.weights(n, a, kernel, d=d)[:2]
+        slacks = [float(GAP) - float(Fraction(a) + b) * w for w in {*rows}]
+        if min(slacks) > 0:
+            bound = sum(math.exp(-((s * (1 - 1 / n)) ** 2) * (d - 2) / (2 * float(b) ** 2)) for s in slacks)
+            pi = tokens.column_probability(n, d, Fraction(a) + _amount(broken), C, kernel)
+            yield at_most(pi, bound, n=n, d=d, a=float(a), w=rows[0])
+
+
+# What the two laws say at n = 8192, d = 2050 of a = 0.1 and a = 0.8: fires (1) or is silent (0).
+VERDICTS = {
+    "softmax": (0, 1),
+    "softmax:2": (0, 1),
+    "softmax:12": (1, 1),
+    "linear": (0, 0),
+    "relu": (0, 0),
+    "elu+1": (0, 0),
+    "sigmoid": (0, 0),
+    "squared-relu": (0, 0),
+    "polynomial:8": (0, 0),
+    "polynomial:16": (0, 1),
+    "polynomial:60": (0, 1),
+    "polynomial:100": (1, 1),
+    "sparsemax": (1, 1),
+    "entmax": (1, 1),
+    "hard": (1, 1),
+}
+
+
+@claim(
+    "which-attentions-separate",
+    mark="extension",
+    source=QUESTION,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"For large $d$ a kernel separates $a_0$ and $a_1$ if its larger gain exceeds $\frac{n-1}{10(a+b)-1}$ "
+    r"at $a_1$ and stays below it at $a_0$. At $n = 8192$, $d = 2050$, $a_0 = 0.1$, $a_1 = 0.8$, $c = 0.5$, $m = 10$ "
+    r"this rule is right for 15 kernels: $P[F \text{ fires}]$ is above $0.47$ where it says so, and below $10^{-6}$ "
+    r"elsewhere.",
+    uses=["mark-decides-fires", "mark-decides-silent"],
+    control="the rule compares R with the bound times 1 + this",
+    violations=(1e-9, 1, 100),
+)
+def which_attentions_separate(xp, broken=None):
+    n, d = 8192, 2050
+    for kernel, verdicts in VERDICTS.items():
+        for a, verdict in zip((WEAK, STRONG), verdicts, strict=True):
+            # w = R/(R + n − 1), so R = w(n − 1)/(1 − w).
+            p, q, not_p, not_q = tokens.weights(n, a, kernel, d=d)
+            w, rest = max((p, not_p), (q, not_q))
+            fires = w * (10 * float(a + 1 - C) - 1) > rest * (1 + (broken or 0))
+            P = tokens.fires_probability(n, d, M, a, C, kernel)
+            yield Case(0.0 if fires == verdict else -1.0, reached={"n": n, "d": d})
+            yield at_least(P, 1 - (15 / 16) ** M) if fires else at_most(P, 1e-6)
+
+
+SIMULATED = (*ONE_GAIN, "topk:16", "topk:100")
+
+
+@claim(
+    "kernels-simulated",
+    mark="extension",
+    source=QUESTION,
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"Over 400 random networks with $m = 10$, matrices of $D_0$ ($a_0 = 0.1$) and $D_1$ ($a_1 = 0.8$) with "
+    r"$n = 128, 512, 2048$ make 15 kernels fire as often as the exact law says: each of the 90 probabilities lies in "
+    r"the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
+    uses=["kernel-law-exact"],
+    control="the networks have this many columns more than the law",
+    violations=(0, 40),
+)
+def kernels_simulated(xp, broken=None):
+    rng, draws = np.random.default_rng(6100), 400
+    for n, d in ((128, 34), (512, 130), (2048, 130)):
+        y = signs(rng, d, (M + (broken or 0)) * draws, np)
+        for a, kernel in product((WEAK, STRONG), SIMULATED):
+            fired = _fired(y, draws, TokenData(n=n, d=d, a=a, c=C), kernel, xp)
+            law = tokens.fires_probability(n, d, M, a, C, kernel)
+            yield inside_clopper_pearson(fired, draws, law, 1e-9, n=n, d=d, a=float(a), law=law)
+
+
+def _fired(y, draws, data, kernel, xp):
+    """Return how many of so many networks, that share the columns of y, fire on the matrix of the data."""
+    A = data.matrix(xp)
+    rows = to_numpy(distinct_rows(values(A, A, A, data.X(xp), kernel))[0])
+    tops = np.reshape(np.max(rows @ y, axis=0), (draws, -1))
+    # Sums within rounding of the threshold are ties, which do not fire.
+    return int(np.sum(np.max(tops, axis=1) > data.tau * (1 + 64 * EPS)))
+
+
+@claim(
+    "sampled-kernels",
+    mark="extension",
+    source=QUESTION,
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"Windows and random features have no closed law here. Frequencies drawn from their weights, without a "
+    r"matrix, agree with those of matrices: their Clopper–Pearson intervals of level $1 - 10^{-9}$ meet, for windows "
+    r"of width 4 and 40 and for 16 features, at $n = 128$, on $D_0$ and $D_1$.",
+    uses=["def-kernels"],
+    control="the gap of the drawn frequencies is larger by this",
+    violations=(1e-9, 0.4),
+)
+def sampled_kernels(xp, broken=None):
+    rng, (n, d), draws, gap = np.random.default_rng(6200), (128, 34), 300, GAP + _amount(broken)
+    for a, kernel in product((WEAK, STRONG), ("window:4", "window:40", "performer:16")):
+        data = TokenData(n=n, d=d, a=a, c=C)
+        if kernel.startswith("window"):
+            measured = _fired(signs(rng, d, M * draws, np), draws, data, kernel, xp)
+        else:
+            measured = sum(_fired_with_features(rng, data, kernel, xp) for _ in range(draws))
+        drawn = sampling.fired_networks(rng, n, d, M, a, C, kernel, gap, draws=draws)
+        (low, high), (least, most) = (exact.clopper_pearson(hits, draws, 1e-9) for hits in (measured, drawn))
+        yield at_most(max(low, least), min(high, most), n=n, d=d, a=float(a), frequency=measured / draws)
+
+
+def _fired_with_features(rng, data, kernel, xp):
+    A = data.matrix(xp)
+    rows = to_numpy(values(A, A, A, data.X(xp), kernel, rng=rng))
+    return bool(np.max(rows @ signs(rng, data.d, M, np)) > data.tau)
+
+
+# Selection
+
+
+@claim(
+    "selection-sees-which",
+    mark="extension",
+    source=QUESTION,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"Let $c = \frac12$. Hard attention gives the marked token the weight 1 for every $a > 0$: for all $n$ "
+    r"and $d$ it has $\pi = \frac14$ if $a \le 0.3$, and $\pi = \frac38$ at $a = 0.8$. Sparsemax has the same $\pi$ "
+    r"from $\log n \ge \frac1{a(1+a)}$ on, 1.5-entmax from $\log n \ge \frac2{a(1+a)}$ on. They see which token is "
+    r"marked, and hardly how much.",
+    uses=["kernel-weights", "kernel-law-exact"],
+    assumes="c = 1/2, 0 < a ≤ 0.3 or a = 0.8",
+    control="a is b − 0.1 + this for hard attention",
+    violations=(-1e-9, 0),
+)
+def selection_sees_which(xp, broken=None):
+    weak = ("1e-9", WEAK, "0.3") if broken is None else (Fraction("0.4") + _amount(broken),)
+    for d, a in product((3, 4, 34, 514), (*weak, STRONG)):
+        law = tokens.column_probability(4 * (d - 2), d, a, C, "hard")
+        yield Case(-abs(law - (0.375 if a == STRONG else 0.25)), reached={"n": 4 * (d - 2), "d": d, "a": float(a)})
+    for a, (kernel, factor), d in product(
+        (WEAK, Fraction("0.3"), STRONG), (("sparsemax", 1), ("entmax", 2)), (3, 6, 1002)
+    ):
+        below = math.floor(math.exp(factor / float(a * (1 + a))) / (d - 2)) * (d - 2)
+        n, reached = below + d - 2, {"n": below + d - 2, "d": d, "a": float(a)}
+        if below > 1:
+            yield Case(0.0 if tokens.weights(below, a, kernel).not_p > 0 else -1.0, reached=reached)
+        law, rest = tokens.column_probability(n, d, a, C, kernel), tokens.weights(n, a, kernel).not_p
+        yield Case(-abs(law - (0.375 if a == STRONG else 0.25)) - rest, reached=reached)
+
+
+@claim(
+    "selection-needs-a-small-b",
+    mark="extension",
+    source=QUESTION,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"If $a_0 + b \le 0.1 < a_1 - b$ and $a_1 \le 1$, hard attention never fires on $D_0$ and fires on "
+    r"$D_1$ with $\pi = \frac14$: then selection separates too.",
+    uses=["selection-sees-which", "silent-for-certain"],
+    assumes="a0 + b ≤ 0.1 < a1 − b, a1 ≤ 1",
+    control="b is larger by this than 0.1 − a0",
+    violations=(0, 1e-9),
+)
+def selection_needs_a_small_b(xp, broken=None):
+    for d, a0 in product((3, 4, 34, 514), ("0.01", "0.05", "0.09")):
+        n, c = 4 * (d - 2), 1 - (GAP - Fraction(a0)) - _amount(broken)
+        reached = {"n": n, "d": d, "a0": float(Fraction(a0)), "c": float(c)}
+        yield Case(-tokens.column_probability(n, d, a0, c, "hard"), reached=reached)
+        for a1 in (Fraction("0.21"), STRONG):
+            yield Case(-abs(tokens.column_probability(n, d, a1, c, "hard") - 0.25), reached=reached)
+
+
+@claim(
+    "top-k-lies-between",
+    mark="extension",
+    source=QUESTION,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"Top-$k$ needs $k$ large: few kept tokens do not average out. At $n = 8192$, $d = 2050$, $a_0 = 0.1$, "
+    r"$a_1 = 0.8$, $c = 0.5$, $m = 10$ it fires on $D_0$ with probability above $0.65$ for $k = 16$, below $0.004$ "
+    r"from $k = 256$ on (powers of two), and on $D_1$ with probability above $0.99$.",
+    uses=["kernel-law-exact"],
+    control="k = 256 is smaller by this",
+    violations=(1, 200),
+)
+def top_k_lies_between(xp, broken=None):
+    n, d, less = 8192, 2050, int(broken or 0)
+    laws = {k: tokens.fires_probability(n, d, M, WEAK, C, f"topk:{k}") for k in (16, 256 - less, 512, 1024, 2048, 4096)}
+    for k, P in laws.items():
+        reached = {"n": n, "d": d, "k": k}
+        yield at_least(P, 0.65, **reached) if k == 16 else at_most(P, 0.004, **reached)
+        yield at_least(tokens.fires_probability(n, d, M, STRONG, C, f"topk:{k}"), 0.99, **reached)
+
+
+# Degrees
+
+
+@claim(
+    "polynomial-window",
+    mark="extension",
+    source=QUESTION,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"Degree $\beta$ has $(a_1+b)w > 0.1$ on $D_1$ from $\beta_1 = \log\frac{n-1}{10(a_1+b)-1} \big/ "
+    r"\log(1+a_1)$ on, and on $D_0$ from $\beta_0 = \log\frac{n-1}{10(a_0+b)-1} \big/ \log(1+a_0)$ on. Both ends "
+    r"move with $\log n$, so every fixed degree falls out of the window: for $n - 1 > (10(a_1+b)-1)(1+a_1)^\beta$ it "
+    r"is silent on both, up to the bound of the law.",
+    uses=["mark-decides-fires", "mark-decides-silent"],
+    control="the ends move with log n to the power 1 + this",
+    violations=(1e-6, 0.5),
+)
+def polynomial_window(xp, broken=None):
+    for (n, d), (a0, a1) in product(
+        ((128, 34), (8192, 2050), (10**12, 10**4 + 2), (10**300, 102)), ((WEAK, STRONG), ("0.05", 1))
+    ):
+        for a in map(Fraction, (a0, a1)):
+            if n % (d - 2):
+                raise ArithmeticError(f"n = {n}, d = {d}")
+            log = math.log(n - 1) ** (1 + (broken or 0)) - math.log(10 * (a + 1 - C) - 1)
+            edge = log / math.log1p(a)
+            for degree, fires in ((math.floor(edge), False), (math.floor(edge) + 1, True)):
+                w, reached = tokens.weights(n, a, f"polynomial:{degree}").p, {"n": n, "a": float(a), "degree": degree}
+                seen = float(a + 1 - C) * w
+                yield at_least(seen, 0.1, **reached) if fires else at_most(seen, 0.1, **reached)
+                pi = tokens.column_probability(n, d, a, C, f"polynomial:{degree}")
+                if fires:
+                    yield at_least(pi, 1 / 16, **reached)
+
+
+# Random features and windows, by sampling
+
+
+@claim(
+    "random-features-draw-lots",
+    mark="extension",
+    source=QUESTION,
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"With 256 positive random features at $n = 512$, $d = 130$, $a_0 = 0.1$, $a_1 = 0.8$, $c = 0.5$, $m = "
+    r"10$ the network fires on $D_0$ and on $D_1$ with a probability between $0.25$ and $0.7$: it does not separate, "
+    r"though the features' products estimate $e^{\langle q, k \rangle}$ without bias.",
+    uses=["sampled-kernels"],
+    assumes="300 networks, fresh features for each; intervals of level 1 − 10⁻⁹",
+    control="d is larger by this, n = 4(d − 2)",
+    violations=(2, 384),
+)
+def random_features_draw_lots(xp, broken=None):
+    rng, d, draws = np.random.default_rng(6300), 130 + (broken or 0), 300
+    for a in (WEAK, STRONG):
+        hits = sampling.fired_networks(rng, 4 * (d - 2), d, M, a, C, "performer:256", draws=draws)
+        for end in exact.clopper_pearson(hits, draws, 1e-9):
+            yield within(end, 0.25, 0.7, n=4 * (d - 2), d=d, a=float(a), frequency=hits / draws)
+
+
+@claim(
+    "windows-must-be-wide",
+    mark="extension",
+    source=QUESTION,
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"At $n = 2048$, $d = 514$, $a_0 = 0.1$, $a_1 = 0.8$, $c = 0.5$, $m = 10$ softmax over the tokens at "
+    r"most $w$ places away fires on $D_0$ with probability above $0.8$ for $w = 16$, and below $0.2$ for $w = 1024$; "
+    r"on $D_1$ above $0.8$ for both. Many rows average few signs each, and one of them is enough.",
+    uses=["sampled-kernels"],
+    assumes="200 networks; intervals of level 1 − 10⁻⁹",
+    control="the wide window is smaller by this",
+    violations=(4, 960),
+)
+def windows_must_be_wide(xp, broken=None):
+    rng, (n, d), draws = np.random.default_rng(6400), (2048, 514), 200
+    for a, width in product((WEAK, STRONG), (16, 1024 - (broken or 0))):
+        hits = sampling.fired_networks(rng, n, d, M, a, C, f"window:{width}", draws=draws)
+        low, high = exact.clopper_pearson(hits, draws, 1e-9)
+        reached = {"n": n, "d": d, "a": float(a), "width": width, "frequency": hits / draws}
+        yield (
+            at_most(high, 0.2, **reached)
+            if (a, width) == (WEAK, 1024 - (broken or 0))
+            else at_least(low, 0.8, **reached)
+        )
