@@ -100,6 +100,7 @@ BESIDE = {
     "readout": {"data", "tokens"},
     "perturbed": {"data", "tokens"},
     "scaling": {"data", "exact", "tokens"},
+    "sensitivity": {"bounds", "data", "exact", "tokens"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

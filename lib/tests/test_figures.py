@@ -106,3 +106,15 @@ def test_collapse_draws_the_same_weights_twice():
     curve = lines(right)[2]
     assert np.allclose(curve[:, 1], 1 / (1 + np.exp(-curve[:, 0])))
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["n = 2", "n = 3"]
+
+
+def test_level_maps_draw_the_map_and_its_line():
+    x, y, values = np.array([1.0, 10.0, 100.0]), np.array([0.0, 1.0]), np.array([[0.0, 0.2, 1.0], [0.1, 0.3, 0.9]])
+    panels = {"first": (x, y, values, {"xlabel": "a", "xscale": "log"}), "second": (x, y, 1 - values, {})}
+    figure = figures.level_maps(panels, levels=[0, 0.25, 0.5, 1], line=0.5, label="error")
+    first, second = figure.axes[:2]
+    assert np.array_equal(first.collections[0].get_array(), values)
+    assert np.array_equal(second.collections[0].get_array(), 1 - values)
+    assert (first.get_xscale(), first.get_xlabel(), first.get_title(loc="left")) == ("log", "a", "first")
+    assert [list(contour.levels) for contour in first.collections[1:]] == [[0.5], [0.5]]
+    assert figure.axes[2].get_xlabel() == "error; dashed line: 0.5"

@@ -4,7 +4,7 @@ A wrong definition that the library, its twins and its claims share would pass e
 """
 
 from itertools import product
-from math import erf
+from math import comb, erf
 
 import numpy as np
 
@@ -161,3 +161,28 @@ def test_golden_ratio_law():
             assert abs(p - 1 / (1 + np.exp(-(a**2 + a - 1) * L))) <= (1 + 1e-9) / (4 * (n - 1))
             if a == golden:
                 np.testing.assert_allclose(p, 1 / (2 - 1 / n), rtol=1e-12)
+
+
+def test_robust_region():
+    """All four errors at the two worst corners of the region, and one step of m outside, by counting sums."""
+
+    def column(a, c, gap, rows_of):
+        d, n = 1200, 1198
+        rows = [(w, (1 - w) / (n - 1)) for w in rows_of(a, n)]
+        fired, S = 0.0, 2 * np.arange(d - 2) - (d - 3)
+        share = np.array([comb(d - 3, k) / 2 ** (d - 3) for k in range(d - 2)])
+        for first, own, last in product((1, -1), repeat=3):
+            above = [a * w * first + (1 - c) * (w * own + r * S) + c * last > c + gap for w, r in rows]
+            fired += share @ np.any(above, axis=0) / 8
+        return fired
+
+    def softmax(a, n):
+        return [1 / (1 + (n - 1) * n**-e) for e in (a * (1 + a), a)]
+
+    def linear(a, n):
+        return [(1 + a) / (n + a)]
+
+    for kernel, a in ((softmax, 0.1), (linear, 0.1), (linear, 2)):
+        assert 1 - (1 - column(a, 0.4, 0.08, kernel)) ** 100 <= 0.01
+    silent = [(1 - column(0.65, 0.4, 0.4, softmax)) ** m for m in (34, 35)]
+    assert silent[0] > 0.01 >= silent[1]
