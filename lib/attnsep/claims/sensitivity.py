@@ -131,8 +131,8 @@ FALLS_AND_RISES = (
     chapter=CHAPTER,
     statement=r"In $a$, $c$, $d$ and $t$ the law is not monotone. For $F_{\exp}$, $P[F \text{ fires}]$ falls from "
     r"$a=0.53$ to $0.54$, rises from $0.65$ to $0.66$; falls from $c=0.44$ to $0.45$, rises from $0.42$ to $0.43$; "
-    r"falls from $d=200$ to $201$, rises from $204$ to $205$. For $F_{\mathrm{lin}}$ it falls from $t=1$ to $2$, rises from "
-    r"$4$ to $5$.",
+    r"falls from $d=200$ to $201$, rises from $204$ to $205$. For $F_{\mathrm{lin}}$ it falls from $t=1$ to $2$, "
+    r"rises from $4$ to $5$.",
     uses=["map-is-the-law"],
     assumes="m = 10; else n = 1024, d = 258, a = 0.7, c = 0.5, but for d: t = 4, a = 0.05",
     control="m is larger by this × 10⁶, so that all fire",
