@@ -220,7 +220,7 @@ def _checked(n, d, a, c, gap):
 
 def _least_plus(parameters, kernel):
     """Return d − 3 and, with one more axis for the eight patterns, the least number of plus signs that fires."""
-    floats = [_float(array) for array in parameters]
+    floats = [_float(array) for array in (*parameters, 1 - parameters[4])]  # 1 − c before rounding: it may be tiny
     with np.errstate(all="ignore"):  # what overflows becomes NaN, and NaN is left to the exact decision
         low, high = (np.stack(ends, axis=-1) for ends in zip(*_enclosures(*floats, kernel), strict=True))
         others = (floats[1] - 3)[..., None] * np.ones_like(low)
@@ -235,10 +235,11 @@ def _least_plus(parameters, kernel):
 
 
 def _float(array):
+    array = np.asarray(array, dtype=object)
     return np.array([float(value) for value in array.flat]).reshape(array.shape)
 
 
-def _enclosures(n, d, t, a, c, gap, kernel):
+def _enclosures(n, d, t, a, c, gap, b, kernel):
     """Yield for every pattern bounds of x = (d−3)/2 + (level + slope R)/(2bt) of `tokens.least_plus`.
 
     Notes
@@ -246,7 +247,7 @@ def _enclosures(n, d, t, a, c, gap, kernel):
     x = (d−3)/2 + g(n−1)/(2bt) − (t−1)y_{k*}/(2t) + s R/t, s = (g − a y_1 − b y_{k*})/(2b), g = gap + c(1 − y_d).
     s > 0 takes the smaller R, s < 0 the larger.  Where the sign of s is in doubt, s_low R_large ≤ s R ≤ s_high R_small.
     """
-    b = np.where(1 - c > 1e-300, 1 - c, np.nan)
+    b = np.where(b > 1e-300, b, np.nan)
     logs = [np.log1p(a) + 0 * n] * 2 if kernel == "linear" else [a * (1 + a) * np.log(n), a * np.log(n)]
     (large_low, large_high), (small_low, small_high) = (_ratio(log, np.log(t)) for log in logs)
     for y_first, y_own, y_last in PATTERNS:

@@ -134,6 +134,16 @@ def test_undecided_points_are_left_to_the_exact_decision(monkeypatch):
     assert np.array_equal(column_map(**points), wanted)
 
 
+@pytest.mark.parametrize("tiny", ["1e-9", "3e-13", "7e-16", "1e-200"])
+def test_c_next_to_one(tiny):
+    """b = 1 − c is read before rounding: the gap decides at sums of b/30 which sign vectors exceed it."""
+    b = Fraction(tiny)
+    for a, kernel in product((0, Fraction(tiny) / 4), tokens.KERNELS):
+        gaps = [b * s / 30 * (1 + near) for s in (2, 10, 24) for near in (0, Fraction(1, 10**12), -Fraction(1, 10**12))]
+        wanted = [tokens.column_probability(30, 32, a, 1 - b, kernel, gap) for gap in gaps]
+        assert column_map(30, 32, a, 1 - b, kernel, gaps) == pytest.approx(wanted, rel=1e-12, abs=0)
+
+
 @pytest.mark.parametrize("extreme", [{"a": "1e300"}, {"a": "1e-900"}, {"c": 1 - Fraction(1, 10**400)}, {"gap": 1e300}])
 def test_extreme_parameters(extreme):
     point = {"n": 10**300, "d": 12, "a": 0.5, "c": 0.5, "gap": 0.1} | extreme
