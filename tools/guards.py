@@ -103,6 +103,7 @@ BESIDE = {
     "readout": {"data", "spec", "tokens"},
     "perturbed": {"data", "spec", "tokens"},
     "scaling": {"data", "exact", "spec", "tokens"},
+    "sensitivity": {"bounds", "data", "exact", "spec", "tokens"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

@@ -489,10 +489,18 @@ def _row(n):
 
 def _mass(n, r, p):
     """Return P[B = r], B ~ Bin(n, p)."""
+    log_success, log_failure = _log_chances(p)
+    with localcontext(prec=40):
+        ways = _log_factorial(n) - _log_factorial(r) - _log_factorial(n - r)
+        return float((ways + r * log_success + (n - r) * log_failure).exp())
+
+
+@lru_cache(maxsize=64)
+def _log_chances(p):
+    """Return log p and log(1 − p) to 40 digits."""
     with localcontext(prec=40):
         chance = Decimal(p.numerator) / p.denominator
-        ways = _log_factorial(n) - _log_factorial(r) - _log_factorial(n - r)
-        return float((ways + r * chance.ln() + (n - r) * (1 - chance).ln()).exp())
+        return chance.ln(), (1 - chance).ln()
 
 
 @lru_cache(maxsize=4096)

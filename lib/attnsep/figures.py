@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import BoundaryNorm
 from matplotlib.ticker import AutoMinorLocator
 
 STYLE = {
@@ -353,4 +354,36 @@ def firing_dots(panels):
             for colour, marker, label in ((LINEAR, "s", "on $D_0$"), (SOFTMAX, "o", "on $D_1$"))
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+        return _closed(figure)
+
+
+def level_maps(panels, *, levels, line, label):
+    """Draw maps in bands of a few levels, side by side on one scale, with one contour line.
+
+    Parameters
+    ----------
+    panels : dict of str to tuple
+        By title: x (k,), y (l,), the map (l, k), and what ``Axes.set`` takes, such as ``xlabel`` or ``xscale``.
+    levels : sequence of float
+        Ascending borders of the bands.
+    line : float
+        Value of the contour line.
+    label : str
+        What the colours show.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with _style():
+        figure, axes = plt.subplots(1, len(panels), figsize=(7, 4.2), squeeze=False)
+        norm = BoundaryNorm(levels, 256)
+        for axis, (title, (x, y, values, settings)) in zip(axes[0], panels.items(), strict=True):
+            mesh = axis.pcolormesh(x, y, values, cmap="cividis", norm=norm, shading="nearest", rasterized=True)
+            axis.contour(x, y, values, levels=[line], colors="white", linewidths=2.5)
+            axis.contour(x, y, values, levels=[line], colors="black", linewidths=1, linestyles="--")
+            axis.set(title=title, **settings)
+            axis.grid(False)
+        bar = figure.colorbar(mesh, ax=axes, location="bottom", aspect=40, format="%g", ticks=levels)
+        bar.set_label(f"{label}; dashed line: {line:g}")
         return _closed(figure)

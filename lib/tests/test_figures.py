@@ -106,3 +106,26 @@ def test_collapse_draws_the_same_weights_twice():
     curve = lines(right)[2]
     assert np.allclose(curve[:, 1], 1 / (1 + np.exp(-curve[:, 0])))
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["n = 2", "n = 3"]
+
+
+def test_level_maps_draw_the_map_and_its_line():
+    x, y, values = np.array([1.0, 10.0, 100.0]), np.array([0.0, 1.0]), np.array([[0.0, 0.2, 1.0], [0.1, 0.3, 0.9]])
+    panels = {"first": (x, y, values, {"xlabel": "a", "xscale": "log"}), "second": (x, y, 1 - values, {})}
+    figure = figures.level_maps(panels, levels=[0, 0.25, 0.5, 1], line=0.5, label="error")
+    first, second = figure.axes[:2]
+    assert np.array_equal(first.collections[0].get_array(), values)
+    assert np.array_equal(second.collections[0].get_array(), 1 - values)
+    assert (first.get_xscale(), first.get_xlabel(), first.get_title(loc="left")) == ("log", "a", "first")
+    assert [list(contour.levels) for contour in first.collections[1:]] == [[0.5], [0.5]]
+    assert figure.axes[2].get_xlabel() == "error; dashed line: 0.5"
+
+
+def test_firing_dots_show_predictions_and_intervals():
+    pair = [(0.1, 0.05, 0.2), (0.9, 0.8, 1.0)]
+    figure = figures.firing_dots(
+        {"small": {"softmax": pair, "hard": pair[::-1]}, "large": {"softmax": pair, "hard": pair}}
+    )
+    lines = [line.get_xdata() for line in figure.axes[0].lines]
+    assert [list(x) for x in lines] == [[0.05, 0.2], [0.1], [0.8, 1.0], [0.9], [0.8, 1.0], [0.9], [0.05, 0.2], [0.1]]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["softmax", "hard"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["on $D_0$", "on $D_1$"]

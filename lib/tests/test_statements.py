@@ -4,7 +4,7 @@ A wrong definition that the library, its twins and its claims share would pass e
 """
 
 from itertools import product
-from math import erf
+from math import comb, erf
 
 import numpy as np
 
@@ -188,3 +188,64 @@ def test_neighbours(rng):
     assert marked < 0.3
     assert other > 0.93
     assert min(linear_marked, linear_other) > 0.999
+
+
+def test_robust_region():
+    """All four errors at the two worst corners of the region, and one step of m outside, by counting sums."""
+
+    def column(a, c, gap, rows_of):
+        d, n = 1200, 1198
+        rows = [(w, (1 - w) / (n - 1)) for w in rows_of(a, n)]
+        fired, S = 0.0, 2 * np.arange(d - 2) - (d - 3)
+        share = np.array([comb(d - 3, k) / 2 ** (d - 3) for k in range(d - 2)])
+        for first, own, last in product((1, -1), repeat=3):
+            above = [a * w * first + (1 - c) * (w * own + r * S) + c * last > c + gap for w, r in rows]
+            fired += share @ np.any(above, axis=0) / 8
+        return fired
+
+    def softmax(a, n):
+        return [1 / (1 + (n - 1) * n**-e) for e in (a * (1 + a), a)]
+
+    def linear(a, n):
+        return [(1 + a) / (n + a)]
+
+    for kernel, a in ((softmax, 0.1), (linear, 0.1), (linear, 2)):
+        assert 1 - (1 - column(a, 0.4, 0.08, kernel)) ** 100 <= 0.01
+    silent = [(1 - column(0.65, 0.4, 0.4, softmax)) ** m for m in (34, 35)]
+    assert silent[0] > 0.01 >= silent[1]
+
+
+def test_which_attentions():
+    """Firing probabilities at n = 512, d = 130, m = 10 from the weights of two score vectors, by counting sums."""
+    n, d, t, c, m, L = 512, 130, 4, 0.5, 10, np.log(512)
+
+    def entmax(s):
+        low, high = s.max() / 2 - 1, s.max() / 2
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if (np.maximum(s / 2 - middle, 0) ** 2).sum() > 1 else (low, middle)
+        return np.maximum(s / 2 - low, 0) ** 2
+
+    kernels = {
+        "softmax": (lambda s: np.exp(s - s.max()), 0.0649, 0.9909),
+        "linear": (lambda s: s, 0.0649, 0.0530),
+        "degree 2": (lambda s: s**2, 0.0649, 0.0634),
+        "degree 8": (lambda s: s**8, 0.0601, 0.7647),
+        "degree 16": (lambda s: s**16, 0.0554, 0.9909),
+        "degree 60": (lambda s: s**60, 0.940, 0.9909),
+        "sigmoid": (lambda s: 1 / (1 + np.exp(-s)), 0.0649, 0.0530),
+        "entmax-1.5": (entmax, 0.5245, 0.9909),
+        "hard": (lambda s: (s == s.max()) * 1.0, 0.9437, 0.9909),
+    }
+    S = np.arange(-(d - 3), d - 2, 2)
+    share = np.array([comb(d - 3, k) / 2 ** (d - 3) for k in range(d - 2)])
+    for name, (kernel, *wanted) in kernels.items():
+        for a, want in zip((0.1, 0.8), wanted, strict=True):
+            pi = 0.0
+            rows = [kernel(own * L * np.array([1 + a] + [1.0] * (n - 1))) for own in (1 + a, 1)]
+            for first, own, last in product((1, -1), repeat=3):
+                above = np.zeros(d - 2, bool)
+                for w, r, *_ in (row / row.sum() for row in rows):
+                    above |= a * w * first + (1 - c) * ((w + (t - 1) * r) * own + t * r * S) + c * last > c + 0.1 + 1e-9
+                pi += share @ above / 8
+            assert abs(1 - (1 - pi) ** m - want) < 6e-5 * (1 + 9 * (name == "degree 60")), (name, a)

@@ -29,5 +29,6 @@ for part in (
     "limitations",
     "attentions",
     "neighbours",
+    "sensitivity",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")
