@@ -102,6 +102,8 @@ BESIDE = {
     "readout": {"data", "spec", "tokens"},
     "perturbed": {"data", "spec", "tokens"},
     "scaling": {"data", "exact", "spec", "tokens"},
+    "counting": {"arrays", "bounds", "data", "exact", "gains", "spec"},
+    "bench": {"attention", "data", "spec"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

@@ -161,3 +161,28 @@ def test_golden_ratio_law():
             assert abs(p - 1 / (1 + np.exp(-(a**2 + a - 1) * L))) <= (1 + 1e-9) / (4 * (n - 1))
             if a == golden:
                 np.testing.assert_allclose(p, 1 / (2 - 1 / n), rtol=1e-12)
+
+
+def test_counting(rng):
+    """n = 256, d = 66, a = 0.7, c = 0.5, 20000 columns: linear attention tells 1/4 from 3/4, softmax does not."""
+    n, d, a, c, m = 256, 66, 0.7, 0.5, 10
+    b, P = 1 - c, {share: share * (1 + a) / (1 + share * a) for share in (0.25, 0.75)}
+    g, s = a * sum(P.values()) / 2, a * (P[0.75] - P[0.25]) / 2
+    E = {x: np.exp(-(x**2) * (d - 2) / (2 * b**2)) for x in (s, g, 2 * c + g - a)}
+    signs, network, columns = rng.choice([-1.0, 1.0], (d, 20_000)), {}, {}
+    for share in P:
+        A = token_matrix(n, d, 0, c, 0)
+        A[: int(share * n), 0] = a * np.sqrt(np.log(n))
+        columns[share] = fired(A, (c + g) * np.sqrt(np.log(n)), signs)
+        network[share] = [1 - (1 - np.mean(x)) ** m for x in columns[share]]
+    exp, lin = 0, 1
+    assert np.mean(columns[0.25][lin]) <= 2 * E[s] + 1e-3
+    assert np.mean(columns[0.75][lin]) >= (1 - E[s]) / 4 - 0.02
+    assert network[0.75][lin] > 0.9
+    assert network[0.25][lin] < 0.05
+    K = (1 + a) * (8 + 3 * a) / (8 + 5 * a)
+    assert n ** (a * (1 + a)) > 3 * K
+    own = a * n ** (a * (1 + a)) / (n ** (a * (1 + a)) + 3) - g
+    bound = (np.exp(-(own**2) * (d - 2) / (2 * b**2)) + 2 * E[g] + E[2 * c + g - a]) / 4
+    assert np.mean(columns[0.25][exp] != columns[0.75][exp]) <= bound + 1e-3
+    assert min(network[share][exp] for share in P) > 0.9

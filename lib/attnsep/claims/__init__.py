@@ -27,5 +27,6 @@ for part in (
     "audit",
     "readout",
     "limitations",
+    "counting",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")
