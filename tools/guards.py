@@ -104,6 +104,8 @@ BESIDE = {
     "perturbed": {"data", "spec", "tokens"},
     "scaling": {"data", "exact", "spec", "tokens"},
     "sensitivity": {"bounds", "data", "exact", "spec", "tokens"},
+    "counting": {"arrays", "bounds", "data", "exact", "gains", "spec"},
+    "bench": {"attention", "data", "spec"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

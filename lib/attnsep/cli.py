@@ -1,8 +1,13 @@
-"""The command line: `attnsep claims` lists the ledger, `verify` runs it, `fires` and `sizes` compute the theorem."""
+"""The command line: `attnsep claims` lists the ledger, `verify` runs it, `fires` and `sizes` compute the theorem.
+
+`bench` times both attentions.
+"""
 
 import argparse
 import json
+import os
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -46,11 +51,13 @@ def main(arguments=None):
     run_parser.add_argument("--json", action="store_true", help="print a list of objects")
     run_parser.add_argument("--compare", action="store_true", help="fail also where the run differs from the record")
     _add_theorem(commands)
+    _add_bench(commands)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal that lacks ⊗ should show an escape, not a traceback
         sys.stdout.reconfigure(errors="backslashreplace")
     options = parser.parse_args(arguments)
     try:
-        return {"claims": _claims, "verify": _verify, "fires": _fires, "sizes": _sizes}[options.command](options)
+        run = {"claims": _claims, "verify": _verify, "fires": _fires, "sizes": _sizes, "bench": _bench}
+        return run[options.command](options)
     except BrokenPipeError:  # the reader of a pipe went away
         sys.stdout = None
         return 1
@@ -87,6 +94,43 @@ def _add_theorem(commands):
         parser.add_argument("--c", required=True, help="strength of the constant column, between 0 and 1")
         parser.add_argument("--gap", default="0.1", help="the threshold is (c + gap)√log n (default: 0.1)")
         parser.add_argument("--json", action="store_true", help="print an object")
+
+
+def _add_bench(commands):
+    parser = commands.add_parser("bench", help="time softmax and linear attention in turns; takes some minutes")
+    parser.add_argument("--n", type=int, nargs="+", help="numbers of tokens (default: 16, 32, …, 8192)")
+    parser.add_argument("--d", type=int, nargs="+", help="widths (default: 32 64 128)")
+    parser.add_argument("--dtype", default="float64", help="float64 or float32 (default: float64)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="time for each pair of sizes (default: 1)")
+    parser.add_argument("--out", metavar="FILE", help="store the result there")
+    parser.add_argument("--json", action="store_true", help="print an object")
+
+
+def _bench(options):
+    from attnsep import bench
+
+    if forced := [name for name in bench.BLAS_SETTINGS if name in os.environ]:
+        print(f"attnsep: {', '.join(forced)} set, which changes NumPy's speed; unset it first", file=sys.stderr)
+    sizes = {name: value for name, value in (("n", options.n), ("d", options.d)) if value is not None}
+    if options.out and not Path(options.out).parent.is_dir():  # before minutes of work
+        raise ValueError(f"--out {options.out}: its folder does not exist")
+    result = bench.bench(**sizes, dtype=options.dtype, seconds=options.seconds, progress=not options.json)
+    if options.out:
+        bench.write_result(options.out, result)
+    print(json.dumps(result) if options.json else _bench_table(bench, result["rows"]))
+    return 0
+
+
+def _bench_table(bench, rows):
+    lines = [f"{'d':>6} {'n':>8} {'softmax / ms':>14} {'linear / ms':>14}"]
+    for d, dtype in dict.fromkeys((row["d"], row["dtype"]) for row in rows):
+        found = bench.medians(rows, d, dtype)
+        lines += [f"{d:6} {n:8} {1e3 * t['softmax']:14.4g} {1e3 * t['linear']:14.4g}" for n, t in found.items()]
+        n = bench.crossover(rows, d, dtype)
+        lines.append(
+            f"d = {d}: " + (f"linear is faster from n = {n} on" if n else "softmax is faster at the largest n")
+        )
+    return "\n".join(lines)
 
 
 def _fires(options):

@@ -40,7 +40,7 @@ class Power(NamedTuple):
         return Fraction(*(root**u for root in roots)) if (roots[0] ** v, roots[1] ** v) == (p, q) else None
 
     def shares(self, rest):
-        """Return R/(R + rest) and rest/(R + rest) for an integer rest ≥ 1, each to 12 digits."""
+        """Return R/(R + rest) and rest/(R + rest) for an number rest > 0, each to 12 digits."""
         if self.exponent == 1:
             return tuple(float(part / (Fraction(self.base) + rest)) for part in (Fraction(self.base), Fraction(rest)))
         log = math.log1p(float(self.base - 1)) if self.base < 2 else math.log(self.base)
@@ -73,7 +73,7 @@ class SigmoidRatio:
         return None if low is None or high is None else (1 + 1 / low) / (1 + 1 / high)
 
     def shares(self, rest):
-        """Return R/(R + rest) and rest/(R + rest) for an integer rest ≥ 1, each to 12 digits."""
+        """Return R/(R + rest) and rest/(R + rest) for an number rest > 0, each to 12 digits."""
         return _shares(self, rest)
 
 
@@ -98,7 +98,7 @@ class LogGain:
         """Return None: the number is irrational."""
 
     def shares(self, rest):
-        """Return R/(R + rest) and rest/(R + rest) for an integer rest ≥ 1, each to 12 digits."""
+        """Return R/(R + rest) and rest/(R + rest) for an number rest > 0, each to 12 digits."""
         return _shares(self, rest)
 
 

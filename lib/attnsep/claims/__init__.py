@@ -28,7 +28,8 @@ for part in (
     "readout",
     "limitations",
     "attentions",
-    "neighbours",
+    "counting",
     "sensitivity",
+    "neighbours",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")

@@ -1,0 +1,399 @@
+"""Where linear attention wins: it costs less on long inputs, and at one threshold it counts where softmax saturates."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from attnsep import bench, counting, exact
+from attnsep.arrays import to_numpy
+from attnsep.attention import ATTEND, values
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, within
+from attnsep.claims.one_query import rounding
+from attnsep.claims.one_query_separation import inside_clopper_pearson
+from attnsep.counting import SHARES, CountData
+from attnsep.network import signs
+from attnsep.spec import PAIR
+
+CHAPTER = "where-linear-wins"
+SOURCE = "Open Question 3"
+STRENGTHS = tuple(map(Fraction, ("0.2", "0.7", "1", "2", "5")))
+CLASSES = (1, 2, 8, 33, 256)
+
+definition(
+    "def-count-data",
+    mark="extension",
+    source=SOURCE,
+    chapter=CHAPTER,
+    statement=r"Fix $a > 0$. $A_\rho$ is as in $D_1$, but its first $\rho n$ tokens are marked, $\rho t$ an integer: "
+    r"they have the first entry $a\sqrt{L}$. The question is whether $\rho = \frac14$ or $\frac34$. The threshold is "
+    r"$\tau = (c + g)\sqrt{L}$ with $g = \frac a2 (P_{1/4} + P_{3/4})$, $P_\rho = \rho(1+a)/(1+\rho a)$.",
+)
+
+
+def _reached(data, **more):
+    return {"n": data.n, "d": data.d, "a": float(data.a), "c": float(data.c)} | more
+
+
+def _pair(classes, t, a, c, gap=None):
+    """Return the data with ρ = 1/4 and with ρ = 3/4."""
+    return [CountData(n=classes * t, d=classes + 2, a=a, c=c, share=share, gap=gap) for share in SHARES]
+
+
+@claim(
+    "count-values",
+    mark="extension",
+    source=SOURCE,
+    level="verified",
+    chapter=CHAPTER,
+    statement=r"Every row of the attention output is $\sqrt{L}\,(aP, \frac{b}{d-2}, \dots, \frac{b}{d-2}, c)$ with "
+    r"the "
+    r"mass $P = \rho R/(\rho R + 1 - \rho)$ of the marked tokens: $R = n^{a(1+a)}$ in marked rows and $n^a$ in others "
+    r"for softmax, $R = 1 + a$ in every row for linear attention.",
+    uses=["def-count-data", "all-ones-scores"],
+    assumes="ρt an integer",
+    control="the first unmarked token has this strength too",
+    violations=(1e-18, 1e-9, 0.5),
+)
+def count_values(xp, broken=None):
+    for (classes, t), a, c, share, kernel in product(
+        ((1, 4), (3, 8), (16, 4)), STRENGTHS[:4], ("0.2", "0.5"), SHARES, PAIR
+    ):
+        data = CountData(n=classes * t, d=classes + 2, a=a, c=c, share=share)
+        A, root = data.matrix(xp), math.sqrt(data.log_n)
+        A[data.marked, 0] += (broken or 0) * root
+        found = to_numpy(values(A, A, A, data.X(xp), kernel))
+        masses = [float(P) for P in counting.marked_mass(data.n, a, share, kernel)]
+        first = float(a) * np.where(np.arange(data.n) < data.marked, *masses)
+        wanted = np.full((data.n, data.d), float(data.b) / classes)
+        wanted[:, 0], wanted[:, -1] = first, float(data.c)
+        yield equal(found, root * wanted, rounding((1 + float(a)) ** 2 * data.log_n) * data.d, **_reached(data))
+
+
+@claim(
+    "count-law",
+    mark="extension",
+    source=SOURCE,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"$\pi = \frac14 \sum_{y_1, y_d = \pm 1} P\bigl[\frac{b}{d-2} S > g + c(1 - y_d) - a y_1 P\bigr]$ with "
+    r"a "
+    r"sum $S$ of $d - 2$ signs; $P$ is the mass in marked rows for $y_1 = 1$ and in unmarked rows for $y_1 = -1$. "
+    r"Equality does not fire.",
+    uses=["count-values"],
+    assumes="checked where all weights are rational: a = 1, 2, 4, and all sign vectors",
+    control="the law's g is lower by this",
+    violations=(0, 1e-30, 0.1),
+)
+def count_law(xp, broken=None):
+    for (classes, t), a, c, kernel in product(((1, 4), (2, 4), (4, 4), (5, 8)), (1, 2, 4), ("0.375", "0.5"), PAIR):
+        for data in _pair(classes, t, a, c):
+            law = counting.column_probability(replace(data, gap=data.gap - Fraction(str(broken or 0))), kernel)
+            yield Case(-abs(law - _enumerated(data, kernel)), reached=_reached(data))
+
+
+def _enumerated(data, kernel):
+    """Return π from all sign vectors and the definition of attention, in Fractions."""
+    a, fired = int(data.a), 0
+    own = [1 + a] * data.marked + [1] * (data.n - data.marked)
+    rows = []
+    for asking in {1 + a, 1}:
+        u = [data.n ** (asking * s) for s in own] if kernel == "softmax" else [asking * s for s in own]
+        f = [Fraction(x, sum(u)) for x in u]
+        of_classes = [data.b * sum(f[k :: data.d - 2]) for k in range(data.d - 2)]
+        rows.append([a * sum(f[: data.marked]), *of_classes, data.c])
+    for y in product((1, -1), repeat=data.d):
+        fired += any(sum(x * s for x, s in zip(row, y, strict=True)) > data.c + data.gap for row in rows)
+    return fired / 2**data.d
+
+
+@claim(
+    "count-law-simulated",
+    mark="extension",
+    source=SOURCE,
+    level="sampled",
+    chapter=CHAPTER,
+    statement=r"Over 2000 random networks of $m = 3$ columns, matrices $A_{1/4}$ and $A_{3/4}$ under both mechanisms "
+    r"fire as often as the exact law says: each probability lies in the Clopper–Pearson interval of level $1 - "
+    r"10^{-9}$ "
+    r"around its frequency.",
+    uses=["count-law"],
+    control="the law's g is larger by this",
+    violations=(0, 0.5),
+)
+def count_law_simulated(xp, broken=None):
+    rng, draws, m = np.random.default_rng(5310), 2000, 3
+    for (classes, t), a, kernel in product(((6, 4), (20, 4)), (Fraction(7, 10), Fraction(2)), PAIR):
+        for data in _pair(classes, t, a, "0.5"):
+            A = data.matrix(xp)
+            rows = to_numpy(values(A, A, A, data.X(xp), kernel))
+            above = np.max(rows @ signs(rng, data.d, m * draws, np), axis=0) > data.tau
+            fired = int(np.sum(np.any(above.reshape(draws, m), axis=1)))
+            shifted = replace(data, gap=data.gap + Fraction(str(broken or 0)))
+            law = counting.fires_probability(shifted, m, kernel)
+            yield inside_clopper_pearson(fired, draws, law, 1e-9, **_reached(data), law=law, frequency=fired / draws)
+
+
+# The theorem
+
+
+def _sizes(a, c):
+    """Yield pairs of data with t = 4 and more."""
+    for classes, t in product(CLASSES, (4, 8)):
+        yield _pair(classes, t, a, c)
+
+
+@claim(
+    "counting-linear",
+    mark="extension",
+    source=SOURCE,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"With $s = \frac a2 (P_{3/4} - P_{1/4})$ and $E(x) = e^{-x^2(d-2)/(2b^2)}$, linear attention fires on "
+    r"$A_{1/4}$ with probability at most $m\,E(s)$. On $A_{3/4}$ one column makes it fire with probability "
+    r"$\pi \ge \max\bigl(\frac18, \frac14(1 - E(s))\bigr)$, so it fires with probability at least $1 - (7/8)^m$. "
+    r"The constant $\frac18$ is attained.",
+    uses=["count-law", "hoeffding-one-sided"],
+    assumes="a > 0",
+    control="the network's g is larger by this",
+    violations=(0.001, 0.05, 0.5),
+)
+def counting_linear(xp, broken=None):
+    shift = Fraction(str(broken or 0))
+    for a, c, m in product(STRENGTHS, ("0.1", "0.5", "0.9"), (1, 10)):
+        for low, high in _sizes(a, c):
+            E = counting.miss_bound(low, counting.slack(low, "linear"))
+            moved = _pair(low.d - 2, low.t, a, c, low.gap + shift)
+            yield at_most(counting.fires_probability(moved[0], m, "linear"), min(1.0, m * E), m=m, **_reached(low))
+            least = max(1 / 8, (1 - E) / 4)
+            yield at_least(counting.column_probability(moved[1], "linear"), least, **_reached(high))
+    attained = _pair(1, 4, "0.7", "0.5", counting.midpoint("0.7") + shift)[1]
+    yield Case(-abs(counting.column_probability(attained, "linear") - 1 / 8), reached=_reached(attained))
+
+
+def first_size(classes, a, factor=1):
+    """Return the smallest t = 4, 8, … with n^{a(1+a)} > 3K for n = (d − 2)t, times `factor`."""
+    a = Fraction(a)
+    least = float(3 * counting.critical_gain(a)) ** float(1 / (a * (1 + a)))
+    return 4 * max(1, math.floor(least / (4 * classes)) + 1) * factor
+
+
+@claim(
+    "counting-softmax",
+    mark="extension",
+    source=SOURCE,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"Let $K = (1+a)(8+3a)/(8+5a)$ and $n^{a(1+a)} > 3K$, that is $n > n_0(a) = (3K)^{1/(a(1+a))}$. Then "
+    r"softmax "
+    r"has $\pi \ge \max\bigl(\frac18, \frac14(1 - E(s))\bigr)$ on $A_{1/4}$ and on $A_{3/4}$, where $s = aP - g > 0$ "
+    r"for "
+    r"its own mass $P$ in marked rows: it fires on both with probability at least $1 - (7/8)^m$.",
+    uses=["count-law", "hoeffding-one-sided"],
+    assumes="n > n₀(a)",
+    control="the inverse temperature is 1 − this",
+    violations=(0.0001, 0.5),
+)
+def counting_softmax(xp, broken=None):
+    kernel = f"softmax:{Fraction(1) - Fraction(str(broken or 0))}"
+    for classes, a, c, factor in product(CLASSES, STRENGTHS, ("0.1", "0.5", "0.9"), (1, 2)):
+        for data in _pair(classes, first_size(classes, a, factor), a, c):
+            least = max(1 / 8, (1 - counting.miss_bound(data, counting.slack(data))) / 4)
+            yield at_least(counting.column_probability(data, kernel), least, **_reached(data))
+
+
+@claim(
+    "counting-softmax-cannot",
+    mark="extension",
+    source=SOURCE,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"Let $n > n_0(a)$ and $2c > a - g$. With the same signs $y$, softmax answers $A_{1/4}$ and $A_{3/4}$ "
+    r"differently (fires on one, is silent on the other) with probability at most "
+    r"$\frac m4\bigl(E(s) + 2E(g) + E(2c + g - a)\bigr)$, where $s = aP_{1/4} - g$ for its own mass in marked rows.",
+    uses=["counting-softmax"],
+    assumes="n > n₀(a), 2c > a − g",
+    control="the inverse temperature is 1 − this",
+    violations=(0.0001, 0.9),
+)
+def counting_softmax_cannot(xp, broken=None):
+    kernel = f"softmax:{Fraction(1) - Fraction(str(broken or 0))}"
+    for classes, a, c, factor in product(CLASSES, STRENGTHS, ("0.1", "0.5", "0.9"), (1, 2)):
+        low, _ = _pair(classes, first_size(classes, a, factor), a, c)
+        if 2 * low.c > low.a - low.gap:
+            differ, bound = counting.differ_probability(low, kernel), counting.differ_bound(low)
+            for m in (1, 10):
+                yield at_most(exact.fires_probability(differ, m), m * bound, m=m, **_reached(low))
+
+
+@claim(
+    "counting-any-threshold",
+    mark="extension",
+    source=SOURCE,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"Softmax with any $g \ge 0$, not only the midpoint: with the same signs one column answers $A_{1/4}$ "
+    r"and "
+    r"$A_{3/4}$ differently with probability at most $\frac12(N_1 + N_2)\,\kappa$. Here $\kappa$ is the largest "
+    r"probability of one value of $S$, and $N = \lceil \frac{a(d-2)}{2b}(P_{3/4} - P_{1/4}) \rceil$ with its masses "
+    r"in marked rows ($N_1$) and in unmarked rows ($N_2$).",
+    uses=["count-law"],
+    assumes="any g",
+    control="the network's inverse temperature is 1 − this",
+    violations=(0.0001, 0.9),
+)
+def counting_any_threshold(xp, broken=None):
+    kernel = f"softmax:{Fraction(1) - Fraction(str(broken or 0))}"
+    for (classes, t), a, c in product(((2, 4), (33, 4), (256, 4)), STRENGTHS, ("0.1", "0.5", "0.9")):
+        bound = counting.any_threshold_bound(_pair(classes, t, a, c)[0])
+        middle = [sum(float(a * Fraction(float(P))) for P in row) / 2 for row in _masses(classes * t, a)]
+        for gap in (0, *middle, float(counting.midpoint(a)), float(2 * a)):
+            data = _pair(classes, t, a, c, Fraction(gap))[0]
+            yield at_most(counting.differ_probability(data, kernel), bound, **_reached(data))
+
+
+def _masses(n, a):
+    """Return the masses of 1/4 and 3/4 in marked rows, and in unmarked ones."""
+    return zip(*(counting.marked_mass(n, a, share) for share in SHARES), strict=True)
+
+
+WORKED = {
+    ("linear", Fraction(1, 4)): 1.03130315e-7,
+    ("linear", Fraction(3, 4)): 0.943686478,
+    ("softmax", Fraction(1, 4)): 0.943686485,
+    ("softmax", Fraction(3, 4)): 0.943686485,
+}
+
+
+@claim(
+    "counting-worked-instance",
+    mark="extension",
+    source=SOURCE,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"At $n = 1024$, $d = 258$, $m = 10$, $a = 0.7$, $c = 0.5$ the probabilities to fire are, to nine "
+    r"digits, "
+    r"$1.03130315 \cdot 10^{-7}$ (linear attention on $A_{1/4}$), $0.943686478$ (linear attention on $A_{3/4}$) and "
+    r"$0.943686485 = 1 - (3/4)^{10}$ (softmax on both).",
+    uses=["counting-linear", "counting-softmax"],
+    assumes="these parameters",
+    control="a is larger by this",
+    violations=(1e-15, 1e-9, 0.1),
+)
+def counting_worked_instance(xp, broken=None):
+    for (kernel, share), digits in WORKED.items():
+        a = Fraction(7, 10) + Fraction(str(broken or 0))
+        found = counting.fires_probability(CountData(n=1024, d=258, a=a, c="0.5", share=share), 10, kernel)
+        reached = {"n": 1024, "d": 258, "m": 10}
+        yield Case(-abs(float(f"{found:.9g}") - digits) / digits, reached=reached)
+    yield Case(-abs(float(f"{1 - 0.75**10:.9g}") - digits), reached=reached)
+
+
+@claim(
+    "counting-window",
+    mark="extension",
+    source=SOURCE,
+    level="exact",
+    chapter=CHAPTER,
+    statement=r"Softmax with inverse temperature $\beta \ge 0$ has $R = n^{\beta a(1+a)}$ and masses $P_\rho$ in "
+    r"marked rows. Let $K_{1/4} = 3K$, $K_{3/4} = K/3$. On $A_\rho$: if $R < K_\rho$, then $\pi \le E(g - aP_\rho)$; "
+    r"if $R > K_\rho$, then $\pi \ge \max\bigl(\frac18, \frac14(1 - E(aP_\rho - g))\bigr)$. Linear "
+    r"attention has $R = 1 + a$, and $K/3 < 1 + a < 3K$.",
+    uses=["counting-linear", "counting-softmax"],
+    assumes="a > 0, β ≥ 0",
+    control="the network's β is larger by this",
+    violations=(0.0001, 0.3),
+)
+def counting_window(xp, broken=None):
+    betas = [Fraction(x, 100) for x in (0, 1, 10, 18, 19, 100)]
+    for classes, a, c, beta in product((1, 8, 33, 256), STRENGTHS, ("0.1", "0.5"), betas):
+        for data in _pair(classes, 4, a, c):
+            network_kernel = f"softmax:{beta + Fraction(str(broken or 0))}"
+            yield _window_case(data, f"softmax:{beta}", counting.column_probability(data, network_kernel), beta=beta)
+    for a in STRENGTHS:
+        (low, high), K = _pair(33, 4, a, "0.5"), counting.critical_gain(a)
+        yield within(1 + a, K / 3, 3 * K, **_reached(low))
+        for data in (low, high):
+            yield _window_case(data, "linear", counting.column_probability(data, "linear"), beta=0)
+
+
+def _window_case(data, kernel, pi, beta):
+    """Case for the side of the threshold on which the marked row's mass lies."""
+    E = counting.miss_bound(data, counting.slack(data, kernel))
+    reached = _reached(data, beta=float(beta))
+    if float(data.a) * float(counting.marked_mass(data.n, data.a, data.share, kernel)[0]) > data.gap:
+        return at_least(pi, max(1 / 8, (1 - E) / 4), **reached)
+    return at_most(pi, E, **reached)
+
+
+# Cost
+
+
+class CountingMatmul:
+    """An array namespace that counts the multiply-adds of its matrix products."""
+
+    def __init__(self, xp):
+        self.xp, self.multiply_adds = xp, 0
+
+    def __getattr__(self, name):
+        return getattr(self.xp, name)
+
+    def matmul(self, x, y):
+        """Return the product and count it."""
+        self.multiply_adds += x.shape[0] * x.shape[1] * y.shape[1]
+        return self.xp.matmul(x, y)
+
+
+@claim(
+    "attention-cost",
+    mark="completed",
+    source="Design tradeoffs, Failure signatures",
+    level="verified",
+    chapter=CHAPTER,
+    statement=r"For $n$ queries, keys and values of width $d$ the matrix products of the library's attention take "
+    r"$2n^2d$ "
+    r"multiply-adds for softmax, and $2nd^2 + 2nd$ for linear attention. So linear attention takes fewer if and only "
+    r"if "
+    r"$n > d + 1$.",
+    uses=["attention-streams"],
+    assumes="counted inside `attend`",
+    control="the values are wider by this",
+    violations=(1,),
+)
+def attention_cost(xp, broken=None):
+    rng = np.random.default_rng(5311)
+    for n, d in ((1, 1), (3, 2), (5, 3), (5, 4), (5, 5), (40, 7), (7, 40), (700, 3), (900, 4)):
+        q, k, v = (xp.asarray(rng.uniform(0.1, 1, (n, w))) for w in (d, d, d + int(broken or 0)))
+        found = {}
+        for kernel in PAIR:
+            counter = CountingMatmul(xp)
+            ATTEND[kernel](counter, q, k, v, kernel)
+            found[kernel] = counter.multiply_adds
+            yield Case(-float(abs(found[kernel] - bench.multiply_adds(n, d, kernel))), reached={"n": n, "d": d})
+        same = (found["linear"] < found["softmax"]) == (n > d + 1)
+        yield Case(0.0 if same else -1.0, reached={"n": n, "d": d})
+
+
+@claim(
+    "cost-crossover",
+    mark="extension",
+    source="Design tradeoffs, Failure signatures",
+    level="measured",
+    chapter=CHAPTER,
+    statement=r"In the stored measurement (float64, $d = 32, 64, 128$, $n = 16, 32, \dots, 8192$, medians) linear "
+    r"attention took less time than softmax at every $n \ge 4d$, and more at every $n \le d/4$.",
+    uses=["attention-cost"],
+    assumes="one machine, the library's plain NumPy path; read from the stored file",
+    control="n is at least 4d/(1 + this) in the first half",
+    violations=(1, 31),
+)
+def cost_crossover(xp, broken=None):
+    rows = bench.read_result()["rows"]
+    for d in bench.D:
+        for n, times in bench.medians(rows, d).items():
+            if n * (1 + (broken or 0)) >= 4 * d:
+                yield at_most(times["linear"], times["softmax"], n=n, d=d)
+            elif 4 * n <= d:
+                yield at_most(times["softmax"], times["linear"], n=n, d=d)
