@@ -100,6 +100,7 @@ BESIDE = {
     "readout": {"data", "tokens"},
     "perturbed": {"data", "tokens"},
     "scaling": {"data", "exact", "tokens"},
+    "certify": set(),
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}
