@@ -61,8 +61,8 @@ class Interval:
 
     def __init__(self, low, high):
         # A NaN end, as from ∞ − ∞, means that nothing is known.
-        self.low = -_flint().arb("inf") if low.is_nan() else low.lower()
-        self.high = _flint().arb("inf") if high.is_nan() else high.upper()
+        self.low = -_flint().arb("inf") if low.is_nan() else low
+        self.high = _flint().arb("inf") if high.is_nan() else high
 
     def __repr__(self):
         return f"[{float(self.low):.6g}, {float(self.high):.6g}]"

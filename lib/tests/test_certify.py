@@ -17,7 +17,7 @@ from attnsep.cli import main
 from attnsep.data import QueryData
 from attnsep.kernels import linear, softmax
 
-pytest.importorskip("flint")  # a machine that lends its GPU may lack both; nothing here needs a GPU
+flint = pytest.importorskip("flint")  # a machine that lends its GPU may lack both; nothing here needs a GPU
 sympy = pytest.importorskip("sympy")
 mpmath = pytest.importorskip("mpmath")
 mp = mpmath.mp.clone()
@@ -61,8 +61,9 @@ def test_operations_contain_the_true_values(rng):
         "log1p": (lambda x, y: (2 + y).log1p(), lambda x, y: mp.log1p(2 + y)),
         "mixed": (lambda x, y: "0.5" - x * Fraction(1, 3) + 2 * y, lambda x, y: real("0.5") - x / 3 + 2 * y),
     }
-    for _ in range(30):
-        box = {name: sorted(Fraction(int(k), 64) for k in rng.integers(-128, 129, 2)) for name in ("x", "y")}
+    flint.ctx.prec = 53  # so that a rounding in the wrong direction is larger than 10^-55; the fixture resets it
+    for _ in range(60):
+        box = {name: sorted(Fraction(int(k), 60) for k in rng.integers(-128, 129, 2)) for name in ("x", "y")}
         x, y = (interval(*side) for side in box.values())
         for name, (ours, theirs) in operations.items():
             low, high = ends(ours(x, y))
@@ -151,6 +152,12 @@ def test_what_is_not_defined_is_never_proved():
     assert certify(lambda x: (x - 2).log(), {"x": (0, 1)}, most_boxes=50).verdict == "undecided"
 
 
+def test_margins_are_rounded_to_the_safe_side():
+    for number in ("0.1", "0.7", "1/3"):
+        assert Fraction(certify(lambda x=number: interval(x), {}).margin) <= Fraction(number)
+        assert Fraction(certify(lambda x=number: interval("-" + x), {}).margin) >= -Fraction(number)
+
+
 def test_from_some_n_on():
     box = {"a": (1, 2)}
     rising = [(lambda u: 1 - u, {"u": (0, Fraction(1, 4))})]
@@ -177,6 +184,7 @@ def test_identities():
     assert wrong.verdict == "refuted"
     assert wrong.margin == pytest.approx(-1e-9)
     assert wrong.box == {"x": (1, 1), "y": (2, 2)}
+    assert certify_identity(x * (x - 1), {"x": 1}).verdict == "undecided"  # 0 at the point alone
 
 
 @pytest.mark.parametrize(
@@ -250,8 +258,6 @@ def close(x, y):
 
 @pytest.fixture(autouse=True)
 def precise():
-    import flint
-
     with flint.ctx.workprec(256):
         yield
 
@@ -274,6 +280,17 @@ def test_flat_slacks_are_what_they_say(rng):
         assert max(inside) <= max(shares([one] * (n - 1) + [r]))
         assert 1 / (r * n) <= min(inside)
         assert max(inside) <= r / n
+
+
+def test_factor_two_slacks_are_what_they_say(rng):
+    for _ in range(20):
+        n, r = int(rng.integers(2, 30)), draw(rng, {"r": (1, 3)})["r"]
+        u = Fraction(1, n)
+        assert close(
+            at(certified.two_above, r=r, u=u), (mp.mpf(2) / n - real(r) / (real(r) + n - 1)) * (real(r) + n - 1)
+        )
+        low = 1 + (n - 1) * real(r)
+        assert close(at(certified.two_below, r=r, u=u), (1 / low - mp.mpf(1) / (2 * n)) * 2 * low)
 
 
 def test_spike_slacks_are_what_they_say(rng):
@@ -349,6 +366,17 @@ def test_the_mark_is_seen_for_every_n(rng):
         assert marked_weight(n, real("0.618"), own) < mp.mpf(n) / (2 * n - 1)
 
 
+def test_log_odds_slacks_are_what_they_say(rng):
+    def odds(x):
+        return mp.log(x / (1 - x))
+
+    for _ in range(20):
+        n, a = int(rng.integers(2, 10**6)), draw(rng, {"a": ("0.7", "1.5")})["a"]
+        p = marked_weight(n, real(a), own)
+        assert close(at(certified.mark_is_seen, n=n, a=a), odds(p) - odds(real("0.1") / real(a)))
+        assert close(at(lambda n, a: certified.weight_at_least(n, a, "0.627"), n=n, a=a), odds(p) - odds(real("0.627")))
+
+
 def test_growths_are_the_derivatives(rng):
     def log_odds(L, a):
         return a * (1 + a) * L - mp.log(mp.exp(L) - 1)
@@ -357,6 +385,9 @@ def test_growths_are_the_derivatives(rng):
         n, a = int(rng.integers(3, 10**6)), draw(rng, {"a": (0, "1.5")})["a"]
         found = at(certified.weight_growth, a=a, u=Fraction(1, n))
         assert abs(found - mp.diff(lambda L, a=a: log_odds(L, real(a)), mp.log(n))) < 1e-20
+        t = int(rng.integers(1, 1 + n // 2))
+        falls = mp.diff(lambda L, t=t: mp.log(t * (mp.exp(L) - t) / (mp.exp(L) - 1) ** 2), mp.log(n))
+        assert abs(at(lambda u, t=t: finite.norm_falls(t, u), u=Fraction(1, n)) + falls) < 1e-20
         point = draw(rng, {"s": (0, 19), "x": (0, 1), "mu": (0, 28)})
         found = at(certified.spiked_norm_growth, **point)
         step = [at(certified.spiked_norm, n=k, **point) for k in (n, n + 1)]
@@ -573,3 +604,54 @@ def test_the_other_parameters_of_a_growth_cover_every_n():
         assert (wide["k"][0], wide["k"][1]) == (1, 40)
     assert all(row.n0 >= 3 for row in finite._weights_rows() if row.what.startswith("f_lin"))
     assert max(40 * math.log(n) / (n - 1) for n in range(2, 100)) < 28
+
+
+def test_one_column_less_is_not_enough():
+    for parts, n0 in ((finite._main_theorem("0.1", 17, 1), 1068), (finite._query_separates("0.1", 3), 1325)):
+        assert "refuted" in {certify_from(n0, *part).verdict for part in parts(n0)}
+
+
+def test_all_four_errors_are_in_the_rows():
+    A0, A1, c = (tuple(map(Fraction, side)) for side in (certified.A0, certified.A1, certified.C_BOX))
+    for row in MAIN:
+        boxes = [{x: tuple(map(Fraction, side)) for x, side in box.items()} for _, _, box in row.parts(row.n0)]
+        assert boxes == [{"a": A1}, {}, {"a": A0, "c": c}, {"a": A0, "c": c}, {"a": A1, "c": c}]
+    for row in finite._query_rows():
+        assert [sorted(box) for _, _, box in row.parts(row.n0)] == [
+            ["high", "kappa"],
+            [],
+            ["low", "ratio"],
+            ["ratio"],
+            ["kappa", "low", "ratio"],
+        ]
+
+
+def decimals(x):
+    return Fraction(mp.nstr(x, 58))
+
+
+def test_no_growth_is_larger_than_the_derivative_of_its_slack(rng):
+    """In log n, by differences; the rows about D_0 and D_1 have growths of another kind."""
+    step = Fraction(1, 10**12)
+    for row in (*finite._weights_rows(), *finite._query_rows()):
+        for slack, ((growth, over),), box in row.parts(row.n0):
+            for n in (row.n0, row.n0 + 1, 10 * row.n0, 10**6 * row.n0):
+                point = draw(rng, box)
+                L = mp.log(n)
+                known = point | {"u": Fraction(1, n), "v": decimals(1 / L), "y": decimals(L / n)}
+                known |= {"k": point["kappa"] / point["low"]} if "kappa" in point and "low" in point else {}
+                ends = [at(slack, n=n * (1 + sign * step), **point) for sign in (1, -1)]
+                slope = (ends[0] - ends[1]) / (2 * real(step))
+                assert at(growth, **{name: known[name] for name in over}) <= slope * (1 + 1e-9) + 1e-15, row.what
+
+
+def test_weights_fall_as_their_growth_says(rng):
+    for row in MAIN:
+        for k, (_, growths, box) in enumerate(row.parts(row.n0)[2:]):
+            (falls, over), (norm, _) = growths
+            assert set(over) == {"a", "u"}
+            a, n = draw(rng, box)["a"], row.n0 + int(rng.integers(0, 1000))
+            exponent = real(a * (1 + a)) if k == 0 else 0  # softmax first, then linear attention on D_0 and D_1
+            slope = mp.diff(lambda L, e=exponent: e * L - mp.log(mp.exp(L) - 1), mp.log(n))
+            assert abs(at(falls, a=a, u=Fraction(1, n)) + slope) < 1e-20
+            assert at(norm, u=Fraction(1, n)) > 0

@@ -86,8 +86,18 @@ def flat_below(log_r, u, e=0):
 )
 def certified_factor_two(xp, broken=None):
     box = {"r": (1, 2 + amount(broken)), "u": over(2)}
-    yield _proved(lambda r, u: (2 - r) + 2 * u * (r - 1), box)  # 2/n − r/(r+n−1), times n(r+n−1)/n
-    yield _proved(lambda r, u: (2 - r) + u * (r - 1), box)  # 1/(1+(n−1)r) − 1/(2n), times 2n(1+(n−1)r)/n
+    yield _proved(two_above, box)
+    yield _proved(two_below, box)
+
+
+def two_above(r, u):
+    """(2/n minus the largest weight r/(r + n − 1)), times r + n − 1, with u = 1/n."""
+    return (2 - r) + 2 * u * (r - 1)
+
+
+def two_below(r, u):
+    """(The smallest weight 1/(1 + (n−1) r) minus 1/(2n)), times 2(1 + (n−1) r), with u = 1/n."""
+    return (2 - r) + u * (r - 1)
 
 
 @claim(

@@ -200,19 +200,21 @@ def linear_silent(n, a, c, t, m, delta):
     return (interval(delta) / m).log() + column_exponent(n, t, a, c).exp()
 
 
+def norm_falls(t, u):
+    """Minus the derivative of log(t(n − t)/(n − 1)²) in log n."""
+    return 2 / (1 - u) - 1 / (1 - t * u)
+
+
 def _silent(slack, a, delta, m, t, c=C_BOX):
     """One error of the main theorem by bound; w falls and ‖w‖² falls at fixed w as n grows."""
 
     def weight_falls(a, u):
         return 1 / (1 - u) - a * (1 + a) if slack is softmax_silent else 1 / (1 - u)
 
-    def norm_falls(u):
-        return 2 / (1 - u) - 1 / (1 - t * u)
-
     return lambda n0: [
         (
             lambda n, a, c: slack(n, a, c, t, m, delta),
-            [(weight_falls, {"a": a, "u": over(n0)}), (norm_falls, {"u": over(n0)})],
+            [(weight_falls, {"a": a, "u": over(n0)}), (lambda u: norm_falls(t, u), {"u": over(n0)})],
             {"a": a, "c": c},
         )
     ]
