@@ -276,7 +276,7 @@ def _main_rows(e=0):
     )
     return [
         *(
-            FiniteSize(f"bound, {what}: ≤ 0.1, m = 18, t = 1", n0, _silent(slack, a, "0.1", 18, 1, c), worst)
+            FiniteSize(f"{what}: ≤ 0.1, m = 18, t = 1", n0, _silent(slack, a, "0.1", 18, 1, c), worst)
             for what, slack, a, n0, worst in alone
         ),
         *(
@@ -358,5 +358,6 @@ def finite_sizes():
         whole = "holds" if all(one.verdict == "holds" for one in found) else "NOT PROVED"
         point = ", ".join(f"{SHOWN.get(name, name)} = {row.worst[name]}" for name in names)
         at_point = f"{'false' if before.verdict == 'refuted' else 'NOT REFUTED'} at {point}"
-        rows.append((row.what, row.n0, whole, at_point, sum(one.boxes for one in found)))
+        first = row.n0 if row.n0 < 10**15 else f"{row.n0:.4g}"
+        rows.append((row.what, first, whole, at_point, sum(one.boxes for one in found)))
     return Table(("statement", "first n", "from it on", "the n before", "boxes"), tuple(rows))

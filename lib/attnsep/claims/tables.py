@@ -131,8 +131,8 @@ def certified_table(record=None):
             reached.pop("false at n", None)
             box = "; ".join(f"{name}: {low:.6g} to {high:.6g}" for name, (low, high) in reached.items())
             first = "–" if n0 is None else " to ".join(dict.fromkeys(f"{n:.6g}" for n in n0))
-            rows.append((Link(entry.id, entry.chapter), box or "identities", first, record[entry.id]["cases"], most))
-    return Table(("claim", "boxes of real parameters", "first n", "certificates", "most boxes in one"), tuple(rows))
+            rows.append((Link(entry.id, entry.chapter), first, record[entry.id]["cases"], most, box or "identities"))
+    return Table(("claim", "first n", "certificates", "most boxes", "sides of the parameters' boxes"), tuple(rows))
 
 
 def definitions_table():
