@@ -130,7 +130,7 @@ def gains(n, a, kernel="softmax", *, d=None):
     Returns
     -------
     tuple of gains
-        R in the marked token's own row, and R in every other row; the first is never the smaller one.
+        R in the marked token's own row, and R in every other row; but for sigmoid the first is never the smaller one.
 
     Raises
     ------
@@ -293,6 +293,19 @@ def floor_linear(shift, slope, R, top):
         if (rational := R.rational()) is not None:
             return floor(rational)
         digits *= 2
+
+
+def lowest_floor(shift, slope, rows, top):
+    """Return the smaller one of the floors that the gains of the two kinds of row have in `floor_linear`.
+
+    Examples
+    --------
+    >>> [lowest_floor(5, slope, gains(16, 0.5), 9) for slope in (Fraction(-1, 2), Fraction(1, 2))]
+    [1, 7]
+    """
+    if isinstance(rows[0], SigmoidRatio):  # either may be the larger one
+        return min(floor_linear(shift, slope, R, top) for R in rows)
+    return floor_linear(shift, slope, rows[0] if slope < 0 else rows[1], top)
 
 
 @lru_cache(maxsize=64)

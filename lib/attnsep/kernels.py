@@ -288,7 +288,7 @@ def sparsemax(scores):
     array([0.25, 0.75, 0.  ])
     """
     xp, largest = _largest(scores)
-    scores = xp.maximum(scores - largest, -xp.ones_like(scores))  # below −1 all weights are 0
+    scores = xp.maximum(scores - largest, xp.full_like(scores, -2))  # θ ≥ −1, so what is lower changes nothing
     z = xp.sort(scores, axis=-1, descending=True)
     rank = _ranks(xp, z)
     stay = 1 + rank * z > xp.cumulative_sum(z, axis=-1)
@@ -328,7 +328,7 @@ def entmax(scores):
     (array([0.5, 0.5]), array([0., 1.]))
     """
     xp, largest = _largest(scores)
-    half = xp.maximum((scores - largest) / 2, -xp.ones_like(scores))  # below −1 all weights are 0
+    half = xp.maximum((scores - largest) / 2, xp.full_like(scores, -2))  # θ ≥ −1, so what is lower changes nothing
     z = xp.sort(half, axis=-1, descending=True)
     rank = _ranks(xp, z)
     mean = xp.cumulative_sum(z, axis=-1) / rank

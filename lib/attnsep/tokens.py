@@ -13,7 +13,7 @@ from typing import NamedTuple
 from attnsep import exact
 from attnsep.bounds import hoeffding, require_probability
 from attnsep.data import TokenData, require_decimal, require_integer
-from attnsep.gains import floor_linear, gains
+from attnsep.gains import gains, lowest_floor
 from attnsep.spec import PAIR, require_kernel
 
 KERNELS = PAIR
@@ -239,7 +239,7 @@ def class_law(data, rows, sight):
     data : TokenData or RaggedData
         Where a, b, c and the gap come from.
     rows : tuple of gains
-        Gains R of the two kinds of row, the larger first.
+        Gains R of the two kinds of row.
     sight : Seen
         The tokens that every row sees; few different sizes, since the cost is the product of their counts plus one,
         without the largest.
@@ -293,12 +293,7 @@ def class_floor(data, rows, sight, y_first, y_own, y_last):
     """
     N, b, g = sight.tokens, data.b, data.gap + data.c * (1 - y_last)
     level, slope = g * (N - 1) - b * (sight.own - 1) * y_own, g - data.a * y_first - b * y_own
-    return floor_linear(level / b + N, slope / b, _deciding(rows, slope), 2 * N) - N
-
-
-def _deciding(rows, slope):
-    """Return the gain of the row with the smaller right side, which is linear in R."""
-    return rows[0] if slope < 0 else rows[1]
+    return lowest_floor(level / b + N, slope / b, rows, 2 * N) - N
 
 
 def least_plus(data, rows, y_first, y_own, y_last):
@@ -308,8 +303,8 @@ def least_plus(data, rows, y_first, y_own, y_last):
     ----------
     data : TokenData
         The data.
-    rows : tuple of Power
-        Gains R of the two kinds of row, the larger first, as from `gains`.
+    rows : tuple of gains
+        Gains R of the two kinds of row, as from `gains`.
     y_first, y_own, y_last : int
         The signs y_1, y_{k*} and y_d, each 1 or -1.
 
@@ -334,9 +329,8 @@ def least_plus(data, rows, y_first, y_own, y_last):
     n, t, b, others = data.n, data.t, data.b, data.d - 3
     g = data.gap + data.c * (1 - y_last)
     level, slope = g * (n - 1) - b * (t - 1) * y_own, g - data.a * y_first - b * y_own
-    R = _deciding(rows, slope)
     # S = 2 plus − (d − 3), so plus > (d − 3)/2 + (level + slope R)/(2 b t).
-    return floor_linear(Fraction(others, 2) + level / (2 * b * t), slope / (2 * b * t), R, others) + 1
+    return lowest_floor(Fraction(others, 2) + level / (2 * b * t), slope / (2 * b * t), rows, others) + 1
 
 
 def instance_fires(y, data, kernel="softmax"):
@@ -470,7 +464,7 @@ def column_bounds(n, d, a, c, kernel="softmax", gap=0.1):
     data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
     rows, sight, found = gains(n, a, kernel, d=d), seen(data, kernel), weights(n, a, kernel, d=d)
     # a w > gap if and only if gap (N − 1) + R (gap − a) < 0, decided without rounding.
-    if floor_linear(data.gap * (sight.tokens - 1), data.gap - data.a, rows[0], 0) < 0:
+    if lowest_floor(data.gap * (sight.tokens - 1), data.gap - data.a, rows, 0) < 0:
         return 0.125, 1.0
     return 0.0, class_bound(data, rows, sight, found)
 
@@ -568,7 +562,7 @@ def kernel_bounds(n, d, a, c, kernel="softmax", gap=0.1):
     data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
     rows, sight, found = gains(n, a, kernel, d=d), seen(data, kernel), weights(n, a, kernel, d=d)
     # (a + b)w > gap if and only if gap (N − 1) + R (gap − a − b) < 0, decided without rounding.
-    if floor_linear(data.gap * (sight.tokens - 1), data.gap - data.a - data.b, rows[0], 0) < 0:
+    if lowest_floor(data.gap * (sight.tokens - 1), data.gap - data.a - data.b, rows, 0) < 0:
         return 0.0625, 1.0
     pairs = ((found.p, found.not_p), (found.q, found.not_q))[: 1 if rows[0] == rows[1] else 2]
     return 0.0, min(1.0, math.fsum(_others_bound(data, sight, *pair) for pair in pairs))
