@@ -439,7 +439,7 @@ def column_bounds(n, d, a, c, kernel="softmax", gap=0.1):
     Returns
     -------
     tuple of float
-        (low, high) with low ≤ π ≤ high: low = 1/8 if a w > gap in the marked token's row, else 0; high = the sum of
+        (low, high) with low ≤ π ≤ high: low = 1/8 if a w > gap in some row, else 0; high = the sum of
         exp(−(gap − a w)²/(2b²‖w‖²)) over the distinct rows if all a w < gap, else 1, and never above 1.
 
     Raises

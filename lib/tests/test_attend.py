@@ -292,9 +292,9 @@ def test_performer_comes_close_to_softmax_with_many_features(rng):
     "kernel", ["topk:5", "sparsemax", "entmax", "sigmoid", "polynomial:4", "window:50", "window:5000"]
 )
 def test_memory_of_the_other_kernels(rng, kernel):
-    """n = 4096: all scores would take 128 MiB."""
-    q, k, v = draw(rng, 4096, 4096, 8, 4)
-    assert added(lambda: attend(q, k, v, kernel=kernel)) < 16 * 2**20
+    """All scores would take 128 MiB for the window, and 18 MiB for the others."""
+    q, k, v = draw(rng, 4096 if kernel.startswith("window") else 576, 4096, 8, 4)
+    assert added(lambda: attend(q, k, v, kernel=kernel)) < 10 * 2**20
 
 
 SIZES = [(2, 3, 0.7), (8, 6, 0.05), (12, 5, 1), (40, 22, 0.5)]  # b = c = 1/2: equal scores are equal floats, too

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from attnsep import tokens
-from attnsep.gains import Infinite, LogGain, Power, SigmoidRatio, floor_linear, gains, log_enclosure
+from attnsep.gains import Infinite, LogGain, Power, SigmoidRatio, floor_linear, gains, log_enclosure, lowest_floor
 
 mpmath = pytest.importorskip("mpmath")
 mp = mpmath.mp.clone()
@@ -148,6 +148,16 @@ def test_floors_are_clipped():
     for R in ALL_KINDS:
         assert [floor_linear(Fraction(x), Fraction(0), R, 9) for x in (-3, 0, "8.5", 30)] == [-1, 0, 8, 9]
     assert [floor_linear(Fraction(3), Fraction(slope), Infinite(), 9) for slope in (-1, 0, 1)] == [-1, 9, 9]
+
+
+@pytest.mark.parametrize("kernel", [*EXPLICIT, "sparsemax", "entmax", "hard"])
+@pytest.mark.parametrize("n", [2, 3, 4, 1000])
+def test_the_lowest_floor_is_that_of_either_row(n, kernel):
+    """For sigmoid the marked token's own row has the larger gain at n = 2 and the smaller one at n = 1000."""
+    rows = gains(n, "0.3", kernel, d=WIDTH)
+    for slope, shift in product((-(10**6), Fraction(-1, 3), 0, 10**6), (Fraction(0), Fraction(10**8))):
+        floors = [floor_linear(shift, Fraction(slope), R, 10**9) for R in rows]
+        assert lowest_floor(shift, Fraction(slope), rows, 10**9) == min(floors)
 
 
 @pytest.mark.parametrize(("kernel", "at"), [("sparsemax", 1), ("entmax", 2)])
