@@ -385,7 +385,7 @@ def test_the_interval_ends_where_each_tail_is_half_the_alarm(hits, draws, alarm)
         assert high == 1
     else:
         miss = 1 - mp.mpf(high)
-        near = step * max(miss, mp.mpf(10) ** -3)  # 1 − high in doubles
+        near = max(step * miss, mp.mpf(3) / 10**16)  # high is a double
         assert tail(high + near, 0, hits) < half < tail(high - near, 0, hits)
 
 

@@ -132,7 +132,7 @@ ALL_KINDS = [
 
 
 @pytest.mark.parametrize("R", ALL_KINDS)
-@pytest.mark.parametrize("slope", [1, -1, Fraction(2, 9), Fraction(-7, 10**40), Fraction(10**40)])
+@pytest.mark.parametrize("slope", [Fraction(2, 9), Fraction(-7, 10**40), 10**40])
 def test_the_floor_changes_where_the_sum_is_whole(R, slope):
     low, high = map(Fraction, R.enclosure(900))
     sides = (low, high) if slope > 0 else (high, low)
