@@ -9,9 +9,13 @@ import math
 import re
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from attnsep.arrays import backend_name, namespace
+from attnsep.data import require_integer
 
 MARKS = ("source", "completed", "extension")
 LEVELS = ("certified", "exact", "verified", "sampled", "measured")
@@ -36,16 +40,21 @@ class Case:
         Parameters of the data set; the ledger shows their ranges.
     upper : float, optional
         Where only an interval [margin, upper] for the slack is known, its upper end.
+    alarm : float
+        Where the evidence is a sample: the probability, at most, that other draws refute a statement that is true.
     """
 
     margin: float
     tolerance: float = 0.0
     reached: dict = field(default_factory=dict)
     upper: float | None = None
+    alarm: float = field(default=0.0, repr=False)
 
     def __post_init__(self):
         if not 0 <= self.tolerance < math.inf:
             raise ValueError(f"tolerance = {self.tolerance!r}: must be finite and at least 0")
+        if not 0 <= self.alarm < 1:
+            raise ValueError(f"alarm = {self.alarm!r}: must be at least 0 and below 1")
 
     @property
     def verdict(self):
@@ -99,6 +108,7 @@ class Evidence:
     passes: tuple
     seconds: float
     backend: str
+    alarm: float = 0.0
 
     @property
     def control_fails(self):
@@ -134,6 +144,7 @@ class Evidence:
             "control_fails": self.control_fails,
             "smallest_failing": min(self.fails, default=None),
             "largest_passing": max(self.passes, default=None),
+            "alarm": float(shown(self.alarm)),
             "reached": {name: list(ends) for name, ends in self.reached.items()},
             "seconds": round(self.seconds, 3),
             "backend": self.backend,
@@ -154,6 +165,7 @@ def control_words(expect, smallest_failing, largest_passing):
 
 
 LEDGER: dict[str, Definition] = {}
+_SHIFT = ContextVar("the shift of all seeds", default=0)
 
 
 def _register(entry):
@@ -254,7 +266,21 @@ def claim(id, *, mark, source, level, chapter, statement, control, violations, a
     return register
 
 
-def run(claim, xp=None):
+def generator(seed):
+    """Return the random numbers of a claim: those of its seed, or others where ``run`` shifts all seeds.
+
+    Claims draw from here alone, so that one word exchanges all their draws.
+
+    Examples
+    --------
+    >>> bool(generator(2500).random() == np.random.default_rng(2500).random())
+    True
+    """
+    shift = _SHIFT.get()
+    return np.random.default_rng((seed, shift) if shift else seed)
+
+
+def run(claim, xp=None, seeds=0):
     """Run a claim and its control.
 
     Parameters
@@ -263,12 +289,21 @@ def run(claim, xp=None):
         The entry to run.
     xp : module, optional
         Array namespace; left out, ``arrays.namespace()`` decides.
+    seeds : int
+        0 for the claims' own draws; every other number gives every claim other ones.
 
     Returns
     -------
     Evidence
     """
-    xp = namespace() if xp is None else xp
+    token = _SHIFT.set(require_integer("seeds", seeds, least=0))
+    try:
+        return _run(claim, namespace() if xp is None else xp)
+    finally:
+        _SHIFT.reset(token)
+
+
+def _run(claim, xp):
     start = time.perf_counter()
     cases = list(claim.cases(xp, broken=None))
     if claim.level == "exact" and any(case.tolerance for case in cases):
@@ -288,6 +323,7 @@ def run(claim, xp=None):
         passes=tuple(passes),
         seconds=time.perf_counter() - start,
         backend=backend_name(xp),
+        alarm=math.fsum(case.alarm for case in cases),
     )
 
 
@@ -373,7 +409,7 @@ def check(id):
         raise ClaimFailed(f"{id}: expected {evidence.claim.expect}, found: {evidence.line}")
 
 
-def verify(ids=None, *, xp=None, progress=False):
+def verify(ids=None, *, xp=None, progress=False, seeds=0):
     """Run many claims.
 
     Parameters
@@ -384,6 +420,8 @@ def verify(ids=None, *, xp=None, progress=False):
         Array namespace; left out, ``arrays.namespace()`` decides.
     progress : bool
         Show a bar on standard error if that is a terminal.
+    seeds : int
+        0 for the claims' own draws; every other number gives every claim other ones.
 
     Returns
     -------
@@ -402,9 +440,22 @@ def verify(ids=None, *, xp=None, progress=False):
         try:
             from tqdm import tqdm
         except ImportError:  # a bar is a comfort, not a dependency
-            return [run(entry, xp) for entry in entries]
+            return [run(entry, xp, seeds) for entry in entries]
         entries = tqdm(entries, unit="claim", disable=None, leave=False)
-    return [run(entry, xp) for entry in entries]
+    return [run(entry, xp, seeds) for entry in entries]
+
+
+def alarm_sentence(alarms):
+    """Return what the alarms of a run add up to, in one sentence.
+
+    Examples
+    --------
+    >>> alarm_sentence([1e-9, 0, 3e-9])
+    'With other random draws such a run refutes a true claim with probability at most 4e-09.'
+    """
+    return (
+        f"With other random draws such a run refutes a true claim with probability at most {shown(math.fsum(alarms))}."
+    )
 
 
 def claims():
