@@ -155,6 +155,25 @@ def _imported(nodes):
                 yield node.module or ""
 
 
+# Draws: claims take random numbers from one place, so that all of them can be exchanged at once.
+
+DRAWING = ("default_rng", "random", "RandomState")
+FRAMEWORK = ((0, "default_rng"), (1, "random"))  # np.random.default_rng, once
+
+
+def draw_problems(module, source):
+    """Return where a module of the claims draws random numbers past ``framework.generator``."""
+    nodes = list(ast.walk(ast.parse(source)))
+    found = [name for name in _imported(nodes) if {"random", "secrets"} & set(name.split("."))]
+    found += [node.id for node in nodes if isinstance(node, ast.Name) and node.id in DRAWING]
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node.attr in DRAWING and getattr(node.value, "id", "") != "rng":
+            found.append(node.attr)
+    if module == "claims.framework":
+        found = [name for number, name in enumerate(sorted(found)) if (number, name) not in FRAMEWORK]
+    return [f"{module}: {name}: claims draw from framework.generator(seed) alone" for name in found]
+
+
 # Closure: ledger and chapters name the same things.
 
 

@@ -37,8 +37,9 @@ def reruns():
         status, text = verified(environment, "--backend", backend, threads=threads)
         if status:
             yield f"{where}: exit status {status}\n{text}"
-        first = first or text.splitlines()
-        yield from (f"{where}: {line}" for line in text.splitlines() if line not in first)
+        lines = set(text.splitlines())
+        first = first or lines
+        yield from (f"{where}: {line}" for line in lines ^ first)
         said(where)
 
 
