@@ -12,7 +12,8 @@ STEPS = {
     "format": ("-m", "ruff", "format", "--check", "."),
     "lint": ("-m", "ruff", "check", "."),
     "unit": PYTEST,
-    "claims": ("-m", "attnsep.cli", "verify", "--compare"),
+    "oracles": ("-m", "pytest", "-q", "lib/tests/test_oracles.py"),
+    "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),
     "fallback": ("-m", "tools.cupy_fallback"),
     # nbval drives Jupyter, whose own warnings are not ours to turn into errors.
     "notebooks": (*PYTEST, "--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters"),

@@ -48,6 +48,7 @@ def main(arguments=None):
     run_parser = commands.add_parser("verify", help="run claims and their controls")
     run_parser.add_argument("ids", nargs="*", metavar="id", help="claims to run; all of them if left out")
     run_parser.add_argument("--backend", choices=BACKENDS, help="array library (default: ATTNSEP_BACKEND, else auto)")
+    run_parser.add_argument("--jobs", type=int, default=1, help="processes to use (default: 1)")
     run_parser.add_argument("--json", action="store_true", help="print a list of objects")
     compared = run_parser.add_mutually_exclusive_group()
     compared.add_argument("--compare", action="store_true", help="fail also where the run differs from the record")
@@ -63,7 +64,7 @@ def main(arguments=None):
     except BrokenPipeError:  # the reader of a pipe went away
         sys.stdout = None
         return 1
-    except (ValueError, TypeError, ArithmeticError) as error:
+    except (ValueError, TypeError, ArithmeticError, ImportError) as error:
         print(f"attnsep: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -146,7 +147,7 @@ def _fires(options):
         return 0
     verdict = {True: "fires", False: "is silent", None: f"not drawn: more than {MOST_SIGNS} signs"}[row["fires"]]
     if row["method"] == "exact":
-        side = "at least" if row["bound"] < row["probability"] else "at most"
+        side = "at least" if row["bound"] <= row["probability"] > 0 else "at most"
         print(f"P[F fires] = {row['probability']:.12g} (exact)")
         print(f"proved: {side} {row['bound']:.6g}")
     else:
@@ -254,7 +255,7 @@ def _verify(options):
     except (ValueError, RuntimeError) as error:
         print(f"attnsep: {error}", file=sys.stderr)
         return 2
-    evidence = verify(options.ids, xp=xp, progress=not options.json, seeds=options.seeds)
+    evidence = verify(options.ids, xp=xp, progress=not options.json, jobs=options.jobs, seeds=options.seeds)
     if options.json:
         print(json.dumps([item.to_json() for item in evidence], indent=1, ensure_ascii=False))
     else:

@@ -6,9 +6,11 @@ amount v, and leaves all else valid.  Everything a reader sees of a claim's stat
 """
 
 import math
+import multiprocessing
 import re
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -37,7 +39,7 @@ class Case:
     tolerance : float
         Rounding that the margin may hide; 0 at level exact.
     reached : dict
-        Parameters of the data set; the ledger shows their ranges.
+        Parameters of the data set, or (low, high) where the case covers a range; the ledger shows their ranges.
     upper : float, optional
         Where only an interval [margin, upper] for the slack is known, its upper end.
     alarm : float
@@ -306,8 +308,8 @@ def run(claim, xp=None, seeds=0):
 def _run(claim, xp):
     start = time.perf_counter()
     cases = list(claim.cases(xp, broken=None))
-    if claim.level == "exact" and any(case.tolerance for case in cases):
-        raise ValueError(f"{claim.id}: level exact allows no tolerance")
+    if claim.level in ("certified", "exact") and any(case.tolerance for case in cases):
+        raise ValueError(f"{claim.id}: level {claim.level} allows no tolerance")
     worst = min(cases, key=_badness, default=Case(math.nan))
     fails, passes = [], []
     for amount in claim.violations:
@@ -349,9 +351,18 @@ def _without_noise(case):
 
 
 def _ranges(cases):
-    names = {name for case in cases for name in case.reached}
-    values = {name: [case.reached[name] for case in cases if name in case.reached] for name in sorted(names)}
-    return {name: (min(found), max(found)) for name, found in values.items()}
+    """Return the least and the largest of every parameter; ranges that cases cover whole stay apart, numbered."""
+    found, covered = {}, {}
+    for case in cases:
+        for name, value in case.reached.items():
+            if isinstance(value, tuple):
+                covered.setdefault(name, {})[value] = None
+            else:
+                found.setdefault(name, []).append(value)
+    ranges = {name: (min(values), max(values)) for name, values in found.items()}
+    for name, boxes in covered.items():
+        ranges |= {name if k == 1 else f"{name} ({k})": box for k, box in enumerate(boxes, start=1)}
+    return {name: ranges[name] for name in sorted(ranges)}
 
 
 def shown(number):
@@ -409,7 +420,7 @@ def check(id):
         raise ClaimFailed(f"{id}: expected {evidence.claim.expect}, found: {evidence.line}")
 
 
-def verify(ids=None, *, xp=None, progress=False, seeds=0):
+def verify(ids=None, *, xp=None, progress=False, jobs=1, seeds=0):
     """Run many claims.
 
     Parameters
@@ -420,6 +431,8 @@ def verify(ids=None, *, xp=None, progress=False, seeds=0):
         Array namespace; left out, ``arrays.namespace()`` decides.
     progress : bool
         Show a bar on standard error if that is a terminal.
+    jobs : int
+        Number of processes, at least 1.  Claims do not depend on each other, so the evidence is the same.
     seeds : int
         0 for the claims' own draws; every other number gives every claim other ones.
 
@@ -430,19 +443,37 @@ def verify(ids=None, *, xp=None, progress=False, seeds=0):
 
     Raises
     ------
-    ValueError
-        If an id is unknown.
+    ValueError, TypeError
+        If an id is unknown, or jobs is no integer of at least 1.
     """
     if isinstance(ids, str):
         raise TypeError(f"ids = {ids!r}: must be a sequence of ids")
     entries = [find(id) for id in dict.fromkeys(ids)] if ids else claims()
-    if progress:
-        try:
-            from tqdm import tqdm
-        except ImportError:  # a bar is a comfort, not a dependency
-            return [run(entry, xp, seeds) for entry in entries]
-        entries = tqdm(entries, unit="claim", disable=None, leave=False)
-    return [run(entry, xp, seeds) for entry in entries]
+    jobs = min(require_integer("jobs", jobs, least=1), len(entries))
+    if jobs == 1:
+        return list(_with_bar((run(entry, xp, seeds) for entry in entries), len(entries), progress))
+    backend = backend_name(namespace() if xp is None else xp)
+    # Fresh interpreters: a fork of a process whose BLAS has threads may hang.
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = pool.map(
+            _run_in_process, [entry.id for entry in entries], [backend] * len(entries), [seeds] * len(entries)
+        )
+        return list(_with_bar(found, len(entries), progress))
+
+
+def _run_in_process(id, backend, seeds):
+    import attnsep.claims  # noqa: F401  fills the ledger
+
+    return run(find(id), namespace(backend), seeds)
+
+
+def _with_bar(evidence, total, progress):
+    """Return the evidence as it comes, with a bar where that is wanted and possible."""
+    try:
+        from tqdm import tqdm
+    except ImportError:  # a bar is a comfort, not a dependency
+        return evidence
+    return tqdm(evidence, total=total, unit="claim", disable=None if progress else True, leave=False)
 
 
 def alarm_sentence(alarms):
