@@ -43,7 +43,7 @@ test-oldest: $(VENV)-oldest/.ready  ## unit tests, claims, notebooks with the ol
 test-newest: $(VENV)-newest/.ready  ## the same with the newest allowed versions, whatever the lock says
 	@$(VENV)-newest/bin/python -m tools.steps unit claims notebooks
 
-repeat: $(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready  ## reruns, other random draws, chapters twice, kills: what must not depend on luck; under an hour
+repeat: $(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready  ## reruns, other random draws, chapters twice, kills: what must not depend on luck; about an hour
 	@$(RUN) tools.repeat
 
 test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumPy must take over and say so

@@ -46,7 +46,7 @@ def reruns():
 def seeds():
     """Yield the claims that are not as expected with other draws."""
     for seed in range(1, SEEDS + 1):
-        status, text = verified(".venv", "--seeds", str(seed))
+        status, text = verified(".venv", "--jobs", "2", "--seeds", str(seed))
         if status:
             lines = [line for line in text.splitlines() if not line.startswith("ok ")]
             yield f"seeds {seed}: exit status {status}\n" + "\n".join(lines)
