@@ -359,6 +359,32 @@ def test_hoeffding():
     assert np.exp(-(7**2) / (2 * 7)) < 0.5  # seven equal signs: S = 7 every other time
 
 
+def test_lemma_4_1_is_sharp():
+    """One high or one low score among equal others: the extreme weights, and from which n a factor 2 fails."""
+    for n, r in product((2, 3, 9, 50), (1.2, 2.5, 4.0)):
+        for one, others in ((r, 1.0), (1.0, r)):
+            scores = np.full(n, others)
+            scores[0] = one
+            for f in (weights(np.log(scores))[0], weights(scores)[1]):
+                np.testing.assert_allclose(f[0], r / (r + n - 1) if one == r else 1 / (1 + (n - 1) * r), rtol=1e-13)
+                assert f @ f <= f.max() <= r / n
+                if one == r:
+                    assert (f[0] > 2 / n) == (r > 2 and n > 2 * (r - 1) / (r - 2))
+                else:
+                    assert (f[0] < 1 / (2 * n)) == (r > 2 and n > (r - 1) / (r - 2))
+
+
+def test_network_fires_if_a_column_exceeds():
+    """All signs of three rows and two columns: the shifted ReLUs' sum, and 1 − (1 − π)²."""
+    f, tau, fired, above = np.array([0.5, 0.3, 0.2]), 0.35, [], []
+    for entries in product((-1.0, 1.0), repeat=6):
+        z = f @ np.reshape(entries, (3, 2))
+        fired.append(np.maximum(np.sum(np.maximum(z - tau, 0)), 0) > 0)
+        assert fired[-1] == np.any(z > tau)
+        above.append(z[0] > tau)
+    assert abs(np.mean(fired) - (1 - (1 - np.mean(above)) ** 2)) < 1e-15
+
+
 def test_one_query_separation():
     """ℓ = log 1.2, h = log 1.4, κ = 4, τ = ½: the smallest n by counting (equal scores) and by the bound."""
     low, ratio, kappa, tau = np.log(1.2), 1.4 / 1.2, 4.0, 0.5
@@ -596,6 +622,9 @@ def test_limitations(rng):
         assert distance(100 * n, 0.05, 0.3, softmax_rows) < distance(n, 0.05, 0.3, softmax_rows)
         assert distance(100 * n, 0.05, 0.6, softmax_rows) > distance(n, 0.05, 0.6, softmax_rows)
         assert distance(n, 0.1, 0.7, softmax_rows) >= 0.4 * np.sqrt(np.log(n))
+        soft, lin = ((1 + erf(distance(n, 0.1, 0.7, rows) / 8**0.5)) / 2 for rows in (softmax_rows, linear_rows))
+        assert soft >= 1 - n ** (-1 / 50) / 2
+        assert lin <= 0.5 + 0.6 * (1.8 + 0.5) / np.sqrt(8 * np.pi) * np.sqrt(np.log(n) / n)
 
 
 def test_what_else_the_chapters_state(rng):
