@@ -116,7 +116,7 @@ def perturbed_fires(xp, broken=None):
     r"$P[F \text{ fires}] \le m\,k\,\exp\bigl(-\frac{(0.1 - a w - 2\varepsilon)^2}"
     r"{2(b\sqrt{w + t v} + \varepsilon\sqrt{d-2})^2}\bigr)$, whatever $E$.",
     uses=["perturbed-weights", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
-    assumes="n = 64, d = 66, c = 0.9, m = 10; four E, 1000 draws each",
+    assumes="n = 64, d = 66, c = 0.9, m = 10; four E, 500 draws each",
     control="the entries of E reach 1 + this",
     violations=(0.001, 1000),
 )

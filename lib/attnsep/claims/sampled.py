@@ -1,7 +1,6 @@
 """Cases whose evidence is a sample: how often an event came out in so many independent draws.
 
-Each has a third verdict or an interval so wide that other draws refute a true statement with probability `alarm` at
-most.
+Each states its `alarm`: the probability, at most, that other draws refute it although it is true.
 """
 
 import math
