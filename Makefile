@@ -8,7 +8,7 @@ COMPAT ?=
 RESULT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest test-cupy test-oracles gpu clean
+.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles gpu clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test-oldest: $(VENV)-oldest/.ready  ## unit tests, claims, notebooks with the ol
 
 test-newest: $(VENV)-newest/.ready  ## the same with the newest allowed versions, whatever the lock says
 	@$(VENV)-newest/bin/python -m tools.steps unit claims notebooks
+
+repeat: $(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready  ## reruns, other random draws, chapters twice, kills: what must not depend on luck; about an hour
+	@$(RUN) tools.repeat
 
 test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumPy must take over and say so
 	@$(VENV)-cupy/bin/python -m tools.steps fallback unit claims notebooks

@@ -4,13 +4,13 @@ import json
 import os
 import platform
 import statistics
-import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 from attnsep.attention import attend
 from attnsep.data import require_integer, require_positive
+from attnsep.files import write
 from attnsep.spec import PAIR, require_pair
 
 N = tuple(2**k for k in range(4, 14))
@@ -247,16 +247,8 @@ def read_result(path=None):
 
 
 def write_result(path, result):
-    """Store a result in a temporary file beside `path` and rename it, so that no one ever reads half of it."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(result_text(result))
-        Path(temporary).chmod(0o644)  # mkstemp makes it private
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    """Store a result so that no one ever reads half of it."""
+    write(path, result_text(result))
 
 
 def result_text(result):

@@ -15,7 +15,7 @@ import numpy as np
 from attnsep import sampling, tokens
 from attnsep.arrays import BACKENDS, namespace
 from attnsep.claims import claims_table, status_line, verify
-from attnsep.claims.framework import claims, find
+from attnsep.claims.framework import alarm_sentence, claims, find
 from attnsep.claims.record import differences, read_record
 from attnsep.data import TokenData, require_integer
 from attnsep.exact import clopper_pearson, fires_probability
@@ -50,7 +50,9 @@ def main(arguments=None):
     run_parser.add_argument("--backend", choices=BACKENDS, help="array library (default: ATTNSEP_BACKEND, else auto)")
     run_parser.add_argument("--jobs", type=int, default=1, help="processes to use (default: 1)")
     run_parser.add_argument("--json", action="store_true", help="print a list of objects")
-    run_parser.add_argument("--compare", action="store_true", help="fail also where the run differs from the record")
+    compared = run_parser.add_mutually_exclusive_group()
+    compared.add_argument("--compare", action="store_true", help="fail also where the run differs from the record")
+    compared.add_argument("--seeds", type=int, default=0, metavar="K", help="other random draws, the K-th of them")
     _add_theorem(commands)
     _add_bench(commands)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal that lacks ⊗ should show an escape, not a traceback
@@ -255,7 +257,7 @@ def _verify(options):
     except (ValueError, RuntimeError) as error:
         print(f"attnsep: {error}", file=sys.stderr)
         return 2
-    evidence = verify(options.ids, xp=xp, progress=not options.json, jobs=options.jobs)
+    evidence = verify(options.ids, xp=xp, progress=not options.json, jobs=options.jobs, seeds=options.seeds)
     if options.json:
         print(json.dumps([item.to_json() for item in evidence], indent=1, ensure_ascii=False))
     else:
@@ -266,7 +268,7 @@ def _verify(options):
         print(f"attnsep: {sentence}; run `make notebooks` if this is meant", file=sys.stderr)
     failed = sum(not item.as_expected for item in evidence)
     if not options.json:
-        print(f"{len(evidence) - failed} passed, {failed} failed")
+        print(f"{len(evidence) - failed} passed, {failed} failed. {alarm_sentence(item.alarm for item in evidence)}")
     return int(failed > 0 or bool(differing))
 
 

@@ -20,6 +20,13 @@ def test_a_failing_step_does_not_hide_and_does_not_stop_the_others(monkeypatch, 
     assert ("FAILED" in out) == bool(status)
 
 
+def test_nothing_runs_while_a_store_is_half_done(monkeypatch, capsys):
+    monkeypatch.setattr(steps, "pending", lambda: True)
+    monkeypatch.setattr(steps.subprocess, "run", lambda *_, **__: pytest.fail("ran"))
+    assert steps.main(["format"]) == 1
+    assert "run `make notebooks`, which first completes that" in capsys.readouterr().err
+
+
 def test_notebooks_are_compared_strictly():
     command = steps.STEPS["notebooks"]
     assert "--nbval" in command

@@ -11,7 +11,10 @@ import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from attnsep.arrays import backend_name, namespace
 from attnsep.data import require_integer
@@ -39,16 +42,21 @@ class Case:
         Parameters of the data set, or (low, high) where the case covers a range; the ledger shows their ranges.
     upper : float, optional
         Where only an interval [margin, upper] for the slack is known, its upper end.
+    alarm : float
+        Where the evidence is a sample: the probability, at most, that other draws refute a statement that is true.
     """
 
     margin: float
     tolerance: float = 0.0
     reached: dict = field(default_factory=dict)
     upper: float | None = None
+    alarm: float = field(default=0.0, repr=False)
 
     def __post_init__(self):
         if not 0 <= self.tolerance < math.inf:
             raise ValueError(f"tolerance = {self.tolerance!r}: must be finite and at least 0")
+        if not 0 <= self.alarm < 1:
+            raise ValueError(f"alarm = {self.alarm!r}: must be at least 0 and below 1")
 
     @property
     def verdict(self):
@@ -102,6 +110,7 @@ class Evidence:
     passes: tuple
     seconds: float
     backend: str
+    alarm: float = 0.0
 
     @property
     def control_fails(self):
@@ -137,6 +146,7 @@ class Evidence:
             "control_fails": self.control_fails,
             "smallest_failing": min(self.fails, default=None),
             "largest_passing": max(self.passes, default=None),
+            "alarm": float(shown(self.alarm)),
             "reached": {name: list(ends) for name, ends in self.reached.items()},
             "seconds": round(self.seconds, 3),
             "backend": self.backend,
@@ -157,6 +167,7 @@ def control_words(expect, smallest_failing, largest_passing):
 
 
 LEDGER: dict[str, Definition] = {}
+_SHIFT = ContextVar("the shift of all seeds", default=0)
 
 
 def _register(entry):
@@ -257,7 +268,21 @@ def claim(id, *, mark, source, level, chapter, statement, control, violations, a
     return register
 
 
-def run(claim, xp=None):
+def generator(seed):
+    """Return the random numbers of a claim: those of its seed, or others where ``run`` shifts all seeds.
+
+    Claims draw from here alone, so that one word exchanges all their draws.
+
+    Examples
+    --------
+    >>> bool(generator(2500).random() == np.random.default_rng(2500).random())
+    True
+    """
+    shift = _SHIFT.get()
+    return np.random.default_rng((seed, shift) if shift else seed)
+
+
+def run(claim, xp=None, seeds=0):
     """Run a claim and its control.
 
     Parameters
@@ -266,12 +291,21 @@ def run(claim, xp=None):
         The entry to run.
     xp : module, optional
         Array namespace; left out, ``arrays.namespace()`` decides.
+    seeds : int
+        0 for the claims' own draws; every other number gives every claim other ones.
 
     Returns
     -------
     Evidence
     """
-    xp = namespace() if xp is None else xp
+    token = _SHIFT.set(require_integer("seeds", seeds, least=0))
+    try:
+        return _run(claim, namespace() if xp is None else xp)
+    finally:
+        _SHIFT.reset(token)
+
+
+def _run(claim, xp):
     start = time.perf_counter()
     cases = list(claim.cases(xp, broken=None))
     if claim.level in ("certified", "exact") and any(case.tolerance for case in cases):
@@ -291,6 +325,7 @@ def run(claim, xp=None):
         passes=tuple(passes),
         seconds=time.perf_counter() - start,
         backend=backend_name(xp),
+        alarm=math.fsum(case.alarm for case in cases),
     )
 
 
@@ -385,7 +420,7 @@ def check(id):
         raise ClaimFailed(f"{id}: expected {evidence.claim.expect}, found: {evidence.line}")
 
 
-def verify(ids=None, *, xp=None, progress=False, jobs=1):
+def verify(ids=None, *, xp=None, progress=False, jobs=1, seeds=0):
     """Run many claims.
 
     Parameters
@@ -398,6 +433,8 @@ def verify(ids=None, *, xp=None, progress=False, jobs=1):
         Show a bar on standard error if that is a terminal.
     jobs : int
         Number of processes, at least 1.  Claims do not depend on each other, so the evidence is the same.
+    seeds : int
+        0 for the claims' own draws; every other number gives every claim other ones.
 
     Returns
     -------
@@ -414,18 +451,20 @@ def verify(ids=None, *, xp=None, progress=False, jobs=1):
     entries = [find(id) for id in dict.fromkeys(ids)] if ids else claims()
     jobs = min(require_integer("jobs", jobs, least=1), len(entries))
     if jobs == 1:
-        return list(_with_bar((run(entry, xp) for entry in entries), len(entries), progress))
+        return list(_with_bar((run(entry, xp, seeds) for entry in entries), len(entries), progress))
     backend = backend_name(namespace() if xp is None else xp)
     # Fresh interpreters: a fork of a process whose BLAS has threads may hang.
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        found = pool.map(_run_in_process, [entry.id for entry in entries], [backend] * len(entries))
+        found = pool.map(
+            _run_in_process, [entry.id for entry in entries], [backend] * len(entries), [seeds] * len(entries)
+        )
         return list(_with_bar(found, len(entries), progress))
 
 
-def _run_in_process(id, backend):
+def _run_in_process(id, backend, seeds):
     import attnsep.claims  # noqa: F401  fills the ledger
 
-    return run(find(id), namespace(backend))
+    return run(find(id), namespace(backend), seeds)
 
 
 def _with_bar(evidence, total, progress):
@@ -435,6 +474,19 @@ def _with_bar(evidence, total, progress):
     except ImportError:  # a bar is a comfort, not a dependency
         return evidence
     return tqdm(evidence, total=total, unit="claim", disable=None if progress else True, leave=False)
+
+
+def alarm_sentence(alarms):
+    """Return what the alarms of a run add up to, in one sentence.
+
+    Examples
+    --------
+    >>> alarm_sentence([1e-9, 0, 3e-9])
+    'With other random draws such a run refutes a true claim with probability at most 4e-09.'
+    """
+    return (
+        f"With other random draws such a run refutes a true claim with probability at most {shown(math.fsum(alarms))}."
+    )
 
 
 def claims():

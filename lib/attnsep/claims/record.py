@@ -1,7 +1,11 @@
 """The record: what the last `make notebooks` found, read by the pages and compared by every `make check`."""
 
+import hashlib
+import inspect
 import json
 import os
+import sys
+from functools import cache
 from pathlib import Path
 
 from attnsep.claims.framework import claims, shown
@@ -41,8 +45,14 @@ def record_text(evidence):
 
 
 def differences(evidence, record):
-    """Return one sentence for each claim in which a run and the record differ."""
-    found = []
+    """Return one sentence for each claim in which a run and the record differ, and for each module that changed."""
+    found = list(
+        dict.fromkeys(
+            f"{item.claim.cases.__module__}: its text has changed since its claims were recorded"
+            for item in evidence
+            if item.claim.id in record and record[item.claim.id].get("code") != _code(item.claim.cases.__module__)
+        )
+    )
     for item in evidence:
         row, stored = _stable(item), record.get(item.claim.id)
         if stored is None:
@@ -51,7 +61,7 @@ def differences(evidence, record):
         found += [
             f"{item.claim.id}: {name} is {row.get(name)!r}, the record has {stored.get(name)!r}"
             for name in sorted(row.keys() | stored.keys())
-            if row.get(name) != stored.get(name)
+            if row.get(name) != stored.get(name) and name != "code"
         ]
     ledger = {entry.id for entry in claims()}
     return found + [f"{id}: in the record, but no claim of the ledger" for id in record if id not in ledger]
@@ -61,4 +71,13 @@ def _stable(item):
     row = {name: value for name, value in item.to_json().items() if name not in ("seconds", "backend")}
     if item.claim.level != "certified":  # there the ends of a box are part of what was proved
         row["reached"] = {name: [float(shown(end)) for end in ends] for name, ends in row["reached"].items()}
-    return row
+    return row | {"code": _code(item.claim.cases.__module__)}
+
+
+@cache
+def _code(module):
+    """Return a digest of the module's text: evidence belongs to the check that made it.
+
+    A claim whose bound is looser, whose case is left out or whose control is gone may still find the same margin.
+    """
+    return hashlib.sha256(inspect.getsource(sys.modules[module]).encode("utf-8")).hexdigest()[:16]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from attnsep.claims.framework import LEDGER, Claim, claims, control_words, shown
+from attnsep.claims.framework import LEDGER, Claim, alarm_sentence, claims, control_words, shown
 from attnsep.claims.record import read_record
 
 
@@ -173,10 +173,11 @@ def status_line(record=None):
     split = ", ".join(f"{levels.count(level)} {level}" for level in dict.fromkeys(sorted(levels)))
     refuted = sum(entry.expect == "refuted" for entry in expected)
     failing = sum(bool(record.get(entry.id, {}).get("control_fails")) for entry in entries)
+    alarms = [record[entry.id].get("alarm", 0.0) for entry in entries if entry.id in record]
     return (
         f"{len(expected)} of {len(entries)} claims came out as expected ({split}); "
         f"{refuted} of them refute a statement of the source card; "
-        f"{failing} of {len(entries)} controls turn the verdict over, as they must."
+        f"{failing} of {len(entries)} controls turn the verdict over, as they must. " + alarm_sentence(alarms)
     )
 
 
