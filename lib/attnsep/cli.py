@@ -61,7 +61,7 @@ def main(arguments=None):
     except BrokenPipeError:  # the reader of a pipe went away
         sys.stdout = None
         return 1
-    except (ValueError, TypeError, ArithmeticError) as error:
+    except (ValueError, TypeError, ArithmeticError, ImportError) as error:
         print(f"attnsep: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

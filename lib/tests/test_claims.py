@@ -116,6 +116,24 @@ def test_exact_claims_may_not_round(ledger):
         framework.run(enter(level="exact", tolerance=1e-15))
 
 
+def test_certified_claims_may_not_round(ledger):
+    with pytest.raises(ValueError, match="a-claim: level certified allows no tolerance"):
+        framework.run(enter(level="certified", tolerance=1e-15))
+
+
+def test_ranges_that_cases_cover_whole_stay_apart(ledger):
+    def cases(xp, broken=None):
+        yield Case(-1.0 if broken else 1.0, reached={"a": (0, 0.1), "n0": 7, "boxes": 3})
+        yield Case(1.0, reached={"a": (0.7, 1.5), "n0": 2, "boxes": 5})
+        yield Case(1.0, reached={"a": (0, 0.1), "n0": 9, "boxes": 1})
+
+    framework.claim("two-boxes", **(FIELDS | {"level": "certified"}))(cases)
+    evidence = framework.run(framework.find("two-boxes"))
+    assert evidence.reached == {"a": (0, 0.1), "a (2)": (0.7, 1.5), "boxes": (1, 5), "n0": (2, 9)}
+    table = tables.certified_table({"two-boxes": evidence.to_json()})
+    assert [*map(str, table.rows[0])] == ["two-boxes", "2 to 9", "3", "5", "a: 0 to 0.1; a (2): 0.7 to 1.5"]
+
+
 def test_rounding_is_no_violation_and_no_margin(ledger):
     evidence = framework.run(enter(margins=(-5e-16,), tolerance=1e-15))
     assert (evidence.verdict, evidence.margin) == ("holds", 0.0)

@@ -274,3 +274,24 @@ def test_counting(rng):
     bound = (np.exp(-(own**2) * (d - 2) / (2 * b**2)) + 2 * E[g] + E[2 * c + g - a]) / 4
     assert np.mean(columns[0.25][exp] != columns[0.75][exp]) <= bound + 1e-3
     assert min(network[share][exp] for share in P) > 0.9
+
+
+def test_main_theorem_holds_for_a_whole_box_from_n_1068_on(rng):
+    """All four errors at most 0.1 with m = 18 and t = 1, for a0 ≤ 0.1, 0.7 ≤ a1 ≤ 1.5, 0.05 ≤ c ≤ 0.95."""
+    m, delta = 18, 0.1
+
+    def bound(n, a, c, w):
+        norm = w**2 + (1 - w) ** 2 / (n - 1)  # t = 1: every token is its own class
+        return m * np.exp(-((0.1 - a * w) ** 2) / (2 * (1 - c) ** 2 * norm))
+
+    def errors(n, a0, a1, c):
+        p, q = (n**e / (n**e + n - 1) for e in (a0 * (1 + a0), a0))
+        seen = a1 * n ** (a1 * (1 + a1)) / (n ** (a1 * (1 + a1)) + n - 1) > 0.1
+        linear = [bound(n, a, c, (1 + a) / (n + a)) for a in (a0, a1)]
+        return np.max([np.where(seen, (7 / 8) ** m, 1.0), bound(n, a0, c, p) + bound(n, a0, c, q), *linear], axis=0)
+
+    draws = 20_000
+    box = rng.uniform(0, 0.1, draws), rng.uniform(0.7, 1.5, draws), rng.uniform(0.05, 0.95, draws)
+    for n in (1068, 1069, 2000, 10**6, 10**12):
+        assert np.max(errors(n, *box)) <= delta
+    assert errors(1068.0, 0.1, 0.7, 0.05) <= delta < errors(1067.0, 0.1, 0.7, 0.05)

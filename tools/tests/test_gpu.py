@@ -115,3 +115,11 @@ def test_both_libraries_are_timed_on_an_idle_device(monkeypatch):
     rows = gpu.timings("cupy")
     assert all(set(row["milliseconds"]) == {"numpy", "cupy"} for row in rows)
     assert waited[:4] == ["numpy", "numpy", "cupy", "cupy"]
+
+
+def test_without_python_flint_certified_claims_are_left_out(monkeypatch, capsys):
+    few = [framework.find("certified-flat-weights"), framework.find("linear-ignores-scale")]
+    monkeypatch.setattr(framework, "claims", lambda: few)
+    monkeypatch.setattr(gpu, "CERTIFY", ("no_such_module",))
+    assert [row["id"] for row in gpu.run_claims(namespace("numpy"))["rows"]] == ["linear-ignores-scale"]
+    assert "certified claims are left out: no_such_module not found here" in capsys.readouterr().out

@@ -3,12 +3,13 @@
 from importlib import import_module
 
 from attnsep.claims.framework import LEDGER, ClaimFailed, check, verify
-from attnsep.claims.tables import card, claims_table, definitions_table, gpu_table, status_line
+from attnsep.claims.tables import card, certified_table, claims_table, definitions_table, gpu_table, status_line
 
 __all__ = [
     "LEDGER",
     "ClaimFailed",
     "card",
+    "certified_table",
     "check",
     "claims_table",
     "definitions_table",
@@ -31,5 +32,7 @@ for part in (
     "counting",
     "sensitivity",
     "neighbours",
+    "certified",
+    "finite_sizes",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")

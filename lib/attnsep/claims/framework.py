@@ -33,7 +33,7 @@ class Case:
     tolerance : float
         Rounding that the margin may hide; 0 at level exact.
     reached : dict
-        Parameters of the data set; the ledger shows their ranges.
+        Parameters of the data set, or (low, high) where the case covers a range; the ledger shows their ranges.
     upper : float, optional
         Where only an interval [margin, upper] for the slack is known, its upper end.
     """
@@ -271,8 +271,8 @@ def run(claim, xp=None):
     xp = namespace() if xp is None else xp
     start = time.perf_counter()
     cases = list(claim.cases(xp, broken=None))
-    if claim.level == "exact" and any(case.tolerance for case in cases):
-        raise ValueError(f"{claim.id}: level exact allows no tolerance")
+    if claim.level in ("certified", "exact") and any(case.tolerance for case in cases):
+        raise ValueError(f"{claim.id}: level {claim.level} allows no tolerance")
     worst = min(cases, key=_badness, default=Case(math.nan))
     fails, passes = [], []
     for amount in claim.violations:
@@ -313,9 +313,18 @@ def _without_noise(case):
 
 
 def _ranges(cases):
-    names = {name for case in cases for name in case.reached}
-    values = {name: [case.reached[name] for case in cases if name in case.reached] for name in sorted(names)}
-    return {name: (min(found), max(found)) for name, found in values.items()}
+    """Return the least and the largest of every parameter; ranges that cases cover whole stay apart, numbered."""
+    found, covered = {}, {}
+    for case in cases:
+        for name, value in case.reached.items():
+            if isinstance(value, tuple):
+                covered.setdefault(name, {})[value] = None
+            else:
+                found.setdefault(name, []).append(value)
+    ranges = {name: (min(values), max(values)) for name, values in found.items()}
+    for name, boxes in covered.items():
+        ranges |= {name if k == 1 else f"{name} ({k})": box for k, box in enumerate(boxes, start=1)}
+    return {name: ranges[name] for name in sorted(ranges)}
 
 
 def shown(number):

@@ -109,6 +109,32 @@ def claims_table(record=None):
     return Table((*header, "where in the source card", "chapter"), tuple(rows))
 
 
+def certified_table(record=None):
+    """Return what each certified claim covers: its boxes of real parameters, the n, and how many boxes it took.
+
+    Parameters
+    ----------
+    record : dict, optional
+        Evidence by claim id; left out, the stored record.
+
+    Returns
+    -------
+    Table
+        An identity has no box: it holds for all values of its symbols.
+    """
+    record = read_record() if record is None else record
+    rows = []
+    for entry in claims():
+        if entry.level == "certified" and entry.id in record:
+            reached = dict(record[entry.id]["reached"])
+            most, n0 = int(reached.pop("boxes")[1]), reached.pop("n0", None)
+            reached.pop("false at n", None)
+            box = "; ".join(f"{name}: {low:.6g} to {high:.6g}" for name, (low, high) in reached.items())
+            first = "–" if n0 is None else " to ".join(dict.fromkeys(f"{n:.6g}" for n in n0))
+            rows.append((Link(entry.id, entry.chapter), first, record[entry.id]["cases"], most, box or "identities"))
+    return Table(("claim", "first n", "certificates", "most boxes", "sides of the parameters' boxes"), tuple(rows))
+
+
 def definitions_table():
     """Return all definitions of the ledger.
 
