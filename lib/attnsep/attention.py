@@ -192,7 +192,11 @@ def _attend_rows(xp, q, k, v, kernel):
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
     for block in _blocks(q.shape[0], min(BLOCK_ROWS, BLOCK_SCORES // k.shape[0])):
         scores = xp.matmul(q[block, :], xp.matrix_transpose(k))
-        output[block, :] = xp.matmul(kernels.weights(scores, kernel), v)
+        try:
+            weights = kernels.weights(scores, kernel)
+        except ValueError as error:
+            raise ValueError(f"q, k, kernel = {kernel!r}: {error}") from None
+        output[block, :] = xp.matmul(weights, v)
     return output, None
 
 

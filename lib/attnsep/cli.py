@@ -252,7 +252,7 @@ def _verify(options):
     except (ValueError, RuntimeError) as error:
         print(f"attnsep: {error}", file=sys.stderr)
         return 2
-    evidence = verify(options.ids, xp=xp, progress=not options.json)
+    evidence = verify(options.ids or None, xp=xp, progress=not options.json)
     if options.json:
         print(json.dumps([item.to_json() for item in evidence], indent=1, ensure_ascii=False))
     else:

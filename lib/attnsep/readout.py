@@ -5,7 +5,8 @@ from itertools import product
 from typing import NamedTuple
 
 from attnsep import tokens
-from attnsep.data import TokenData, require_decimal, require_integer, require_positive
+from attnsep.arrays import require_choice, text_of
+from attnsep.data import TokenData, require_decimal, require_integer, require_items, require_positive, require_real
 from attnsep.spec import require_pair
 
 # Significant bits, and the exponent of two of the smallest positive number.
@@ -57,7 +58,8 @@ def distances(n, d, a0, a1, c, kernel="softmax"):
     0.037377
     """
     low, high = sorted((require_decimal("a0", a0), require_decimal("a1", a1)))
-    data, root = TokenData(n=n, d=d, a=high, c=c), math.sqrt(math.log(n))
+    data = TokenData(n=n, d=d, a=high, c=c)
+    n, root = data.n, math.sqrt(data.log_n)
     shape = float(data.b) * math.sqrt(n / (n - 1)) * math.sqrt((n - data.t) / (n - 1))
     require_pair(kernel)
     w0, w1 = tokens.weights(n, low, kernel), tokens.weights(n, high, kernel)
@@ -101,8 +103,8 @@ def total_variation(distance, s):
     >>> total_variation(0, 1), round(total_variation(2, 1), 6)
     (0.0, 0.682689)
     """
-    if distance != 0:
-        distance = require_positive("distance", distance)
+    if (distance := require_real("distance", distance)) < 0:
+        raise ValueError(f"distance = {distance}: must be at least 0")
     return math.erf(distance / require_positive("s", s) / math.sqrt(8))
 
 
@@ -160,6 +162,7 @@ def distance_table(n, d, strengths, c, kernel="softmax"):
     >>> [[round(x, 2) for x in row] for row in distance_table(1000, 252, (0, 1), 0.5)]
     [[0.0, 46.53], [46.53, 0.0]]
     """
+    strengths = [require_decimal("strengths", a) for a in require_items("strengths", strengths)]
     return [[distances(n, d, x, y, c, kernel).output for y in strengths] for x in strengths]
 
 
@@ -193,8 +196,11 @@ def several(table, s):
     >>> several([[0, 0], [0, 0]], 1), several([[0, 99], [99, 0]], 1)
     ((0.5, 0.5), (1.0, 1.0))
     """
-    if any(len(row) != len(table) for row in table):
-        raise ValueError(f"table: {len(table)} rows, must be square")
+    table = [require_items("table", row) for row in require_items("table", table)]
+    if not table or any(len(row) != len(table) for row in table):
+        raise ValueError(f"table: {len(table)} rows, must be square and have at least one")
+    if any(require_real("table", distance) < 0 for row in table for distance in row):
+        raise ValueError(f"table = {table}: must have no distance below 0")
     tv = [[total_variation(distance, s) for distance in row] for row in table]
     K = len(table)
     misses = [min(1.0, math.fsum((1 - x) / 2 for j, x in enumerate(row) if j != i)) for i, row in enumerate(tv)]
@@ -240,9 +246,11 @@ def recovery_probability(n, a, within, s, kernel="softmax"):
     a, within, s = require_decimal("a", a), require_decimal("within", within), require_positive("s", s)
     if within > a:
         raise ValueError(f"within = {within}: must be at most a = {a}")
-    scale = math.sqrt(math.log(require_integer("n", n, least=2))) * math.sqrt(n - 1) / s
+    n = require_integer("n", n, least=2)
+    scale = math.sqrt(math.log(n)) * math.sqrt(n - 1)
     low, middle, high = (float(x) * tokens.weights(n, x, kernel).q for x in (a - within, a, a + within))
-    return (math.erf(scale * (middle - low) / math.sqrt(2)) + math.erf(scale * (high - middle) / math.sqrt(2))) / 2
+    steps = (scale * (middle - low), scale * (high - middle))
+    return sum(math.erf(step / s / math.sqrt(2)) for step in steps) / 2
 
 
 def rounded(x, form):
@@ -275,9 +283,10 @@ def rounded(x, form):
     """
     import numpy as np
 
-    if form not in FORMATS:
-        raise ValueError(f"form = {form!r}: must be one of {', '.join(FORMATS)}")
-    bits, smallest = FORMATS[form]
+    bits, smallest = FORMATS[require_choice("form", form, FORMATS)]
+    x = np.asarray(x)
+    if x.dtype.kind not in "iuf" or not np.all(np.isfinite(x)):
+        raise ValueError(f"x = {text_of(x)}: must be finite real numbers")
     step = np.maximum(np.frexp(x)[1] - bits, smallest)
     return np.ldexp(np.rint(np.ldexp(x, -step)), step)
 
@@ -317,6 +326,8 @@ def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
     (1.0, 0.0)
     """
 
+    require_choice("form", form, FORMATS)
+    a0, a1 = require_decimal("a0", a0), require_decimal("a1", a1)
     pair = [tokens.values_closed(n, d, a, c, kernel)[0] for a in (a0, a1)]
     sums, mass = _sign_sums(require_integer("d", d, least=3) - 3)
     found = []

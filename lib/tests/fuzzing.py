@@ -42,7 +42,24 @@ NUMBERS = [
     *(np.float64(0.5), np.float64("nan"), np.float32(0.7), np.float16(0.5), np.longdouble(0.5)),
     *(np.int64(3), np.int8(-3), np.uint8(200), np.bool_(True), np.complex128(1j), 1j),
 ]
-WORDS = ["", "x", "0.5", "3", "-1", "nan", "inf", "1/3", "1/0", "1e400", "1e-2000", "1e1000000", " 1 ", "1_0", "٣", "\0"]
+WORDS = [
+    "",
+    "x",
+    "0.5",
+    "3",
+    "-1",
+    "nan",
+    "inf",
+    "1/3",
+    "1/0",
+    "1e400",
+    "1e-2000",
+    "1e1000000",
+    " 1 ",
+    "1_0",
+    "٣",
+    "\0",
+]
 KERNELS = [
     *("softmax", "linear", "SOFTMAX", "softmax ", "softmax:", "softmax:nan", "softmax:-1", "softmax:1/0"),
     *("softmax:1e400", "softmax:0", "linear:2", "polynomial", "polynomial:0", "polynomial:1.5", "polynomial:2"),
@@ -51,7 +68,15 @@ KERNELS = [
 ]
 THINGS = [None, [], [1], {}, (), b"1", object(), len, np.float64, np.datetime64("2024-01-01")]
 ARRAYS = [
-    *(np.array(1.0), np.array([]), np.array([1.0]), np.array(["x"]), np.array([1j]), np.array([None]), np.array([True])),
+    *(
+        np.array(1.0),
+        np.array([]),
+        np.array([1.0]),
+        np.array(["x"]),
+        np.array([1j]),
+        np.array([None]),
+        np.array([True]),
+    ),
     *(np.ones((2, 2)), np.ones((0, 3)), np.ones((3, 0)), np.ones((2, 2, 2)), np.full((2, 2), np.nan)),
     *(np.arange(3), np.ones(3, dtype=np.float16), np.array([np.inf, 1.0]), np.array([10**400], dtype=object)),
 ]
@@ -82,8 +107,22 @@ def spoiled(array):
             with_one.append(copy)
     return [
         *with_one,
-        *(x[None], x[..., :-1] if x.ndim else x, x[:0] if x.ndim else x, x.T, x.tolist(), strict(x), x * 0, -x, x[..., None]),
-        *(x.astype(kind) for kind in (np.float32, np.float16, np.int64, bool, complex, object) if np.all(np.isfinite(x))),
+        *(
+            x[None],
+            x[..., :-1] if x.ndim else x,
+            x[:0] if x.ndim else x,
+            x.T,
+            x.tolist(),
+            strict(x),
+            x * 0,
+            -x,
+            x[..., None],
+        ),
+        *(
+            x.astype(kind)
+            for kind in (np.float32, np.float16, np.int64, bool, complex, object)
+            if np.all(np.isfinite(x))
+        ),
     ]
 
 
@@ -95,7 +134,7 @@ class Entry:
     good: object
     kept: frozenset
     check: object
-    inputs: int
+    passes_nan: bool
 
 
 ENTRIES = {}
@@ -106,12 +145,14 @@ def name_of(function):
     return f"{function.__module__.removeprefix('attnsep.')}.{function.__qualname__}"
 
 
-def fuzz(function, *joint, kept=(), inputs=INPUTS, **arguments):
+def fuzz(function, *joint, kept=(), passes_nan=False, **arguments):
     """Register the decorated check for a function; `joint` strategies draw several arguments at once."""
 
     def register(check):
-        good = st.tuples(*joint, st.fixed_dictionaries(arguments)).map(lambda parts: {k: v for p in parts for k, v in p.items()})
-        ENTRIES[name_of(function)] = Entry(function, good, frozenset({"self", *kept}), check, inputs)
+        good = st.tuples(*joint, st.fixed_dictionaries(arguments)).map(
+            lambda parts: {k: v for p in parts for k, v in p.items()}
+        )
+        ENTRIES[name_of(function)] = Entry(function, good, frozenset({"self", *kept}), check, passes_nan)
         return check
 
     return register
@@ -129,14 +170,15 @@ def values_in_place_of(name, value):
 
 
 def drawn(data, entry):
-    """Draw arguments, and the names of those that were replaced."""
-    arguments = data.draw(entry.good)
+    """Draw arguments, the names of those that were replaced, and the good arguments before that."""
+    good = data.draw(entry.good)
+    arguments = dict(good)
     names = sorted(set(arguments) - entry.kept)
     changed = data.draw(st.sampled_from([0, 1, 1, 1, 1, 2])) if names else 0
     changed = data.draw(st.permutations(names))[:changed]
     for name in changed:
         arguments[name] = data.draw(values_in_place_of(name, arguments[name]), label=name)
-    return arguments, changed
+    return arguments, changed, good
 
 
 @contextmanager
@@ -160,25 +202,43 @@ def named(message):
     return {word for words in re.findall(r"((?:\w+, )*\w+)(?: = |: | in \[)", message) for word in words.split(", ")}
 
 
-def attempt(entry, arguments, changed):
+def attempt(entry, arguments, changed, good):
     """Call the function; return whether it accepted the arguments.  Raise where it is wrong, or refuses namelessly."""
-    parameters = inspect.signature(entry.function).parameters.values()
-    by_position = [arguments[p.name] for p in parameters if p.kind is p.POSITIONAL_ONLY]
-    by_name = {k: v for k, v in arguments.items() if k not in {p.name for p in parameters if p.kind is p.POSITIONAL_ONLY}}
     try:
-        with warnings.catch_warnings(), time_limit():
-            warnings.simplefilter("error")
-            result = entry.function(*by_position, **by_name)
+        result = call(entry, arguments)
     except (ValueError, TypeError) as error:
-        about = changed or arguments
-        fields = {field for value in arguments.values() for field in getattr(value, "__dataclass_fields__", ())}
-        assert named(str(error)) & ({*about} | (set() if changed else fields)), f"names none of {', '.join(about)}: {error!r}"
+        about = _may_be_named(entry, arguments, changed, good)
+        assert named(str(error)) & about, f"names none of {', '.join(about)}: {error!r}"
         return False
-    assert not has_nan(result), f"NaN in {result!r}"
+    assert entry.passes_nan or not has_nan(result), f"NaN in {result!r}"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         entry.check(result, **arguments)
     return True
+
+
+def call(entry, arguments):
+    """Return what the function returns; a warning is an error, and so is a call that takes too long."""
+    parameters = inspect.signature(entry.function).parameters.values()
+    first = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
+    with warnings.catch_warnings(), time_limit():
+        warnings.simplefilter("error")
+        others = {name: value for name, value in arguments.items() if name not in first}
+        return entry.function(*(arguments[name] for name in first), **others)
+
+
+def _may_be_named(entry, arguments, changed, good):
+    """Return the names that a refusal may give: what was replaced, or all where that was not the (only) reason.
+
+    Shapes, libraries and dtypes are about several arrays.  An object stands for its fields.
+    """
+    if changed and not any(map(array_api_compat.is_array_api_obj, good.values())):
+        try:
+            call(entry, good)
+            return set(changed)
+        except (ValueError, TypeError):
+            pass
+    return {*arguments, *(field for x in arguments.values() for field in getattr(x, "__dataclass_fields__", ()))}
 
 
 def has_nan(result):
