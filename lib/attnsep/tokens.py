@@ -241,7 +241,7 @@ def class_law(data, rows, sight):
     data : TokenData or RaggedData
         Where a, b, c and the gap come from.
     rows : tuple of gains
-        Gains R of the two kinds of row.
+        Gains R of the two kinds of row, as from ``gains.gains``.
     sight : Seen
         The tokens that every row sees; few different sizes, since the cost is the product of their counts plus one,
         without the largest.
@@ -306,7 +306,7 @@ def least_plus(data, rows, y_first, y_own, y_last):
     data : TokenData
         The data.
     rows : tuple of gains
-        Gains R of the two kinds of row, as from `gains`.
+        Gains R of the two kinds of row, as from ``gains.gains``.
     y_first, y_own, y_last : int
         The signs y_1, y_{k*} and y_d, each 1 or -1.
 

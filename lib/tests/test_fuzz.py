@@ -1564,7 +1564,13 @@ def _(result, id):
     assert result is None
 
 
-@fuzz(framework.verify, ids=some(["tensor-trick"], [], "tensor-trick", ["x"], [1], 3, [None], [[]]), kept={"ids"}, xp=XP, progress=some(False))
+@fuzz(
+    framework.verify,
+    ids=some(["tensor-trick"], [], "tensor-trick", ["x"], [1], 3, [None], [[]]),
+    kept={"ids"},
+    xp=XP,
+    progress=some(False),
+)
 def _(result, ids, xp, progress):
     assert [item.claim.id for item in result] == [*ids]
 

@@ -6,14 +6,16 @@ amount v, and leaves all else valid.  Everything a reader sees of a claim's stat
 """
 
 import math
+import multiprocessing
 import numbers
 import re
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
-from attnsep.arrays import backend_name, common_namespace, given_namespace, require_choice, text_of
-from attnsep.data import require_instance, require_items
+from attnsep.arrays import backend_name, common_namespace, given_namespace, namespace, require_choice, text_of
+from attnsep.data import require_instance, require_integer, require_items
 
 MARKS = ("source", "completed", "extension")
 LEVELS = ("certified", "exact", "verified", "sampled", "measured")
@@ -407,7 +409,7 @@ def check(id):
         raise ClaimFailed(f"{id}: expected {evidence.claim.expect}, found: {evidence.line}")
 
 
-def verify(ids=None, *, xp=None, progress=False):
+def verify(ids=None, *, xp=None, progress=False, jobs=1):
     """Run many claims.
 
     Parameters
@@ -418,6 +420,8 @@ def verify(ids=None, *, xp=None, progress=False):
         Array namespace; left out, ``arrays.namespace()`` decides.
     progress : bool
         Show a bar on standard error if that is a terminal.
+    jobs : int
+        Number of processes, at least 1.  Claims do not depend on each other, so the evidence is the same.
 
     Returns
     -------
@@ -426,18 +430,34 @@ def verify(ids=None, *, xp=None, progress=False):
 
     Raises
     ------
-    ValueError
-        If an id is unknown.
+    ValueError, TypeError
+        If an id is unknown, or jobs is no integer of at least 1.
     """
     xp = given_namespace(xp)
     entries = claims() if ids is None else [_known(id) for id in _distinct(require_items("ids", ids))]
-    if progress:
-        try:
-            from tqdm import tqdm
-        except ImportError:  # a bar is a comfort, not a dependency
-            return [run(entry, xp) for entry in entries]
-        entries = tqdm(entries, unit="claim", disable=None, leave=False)
-    return [run(entry, xp) for entry in entries]
+    jobs = max(1, min(require_integer("jobs", jobs, least=1), len(entries)))
+    if jobs == 1:
+        return list(_with_bar((run(entry, xp) for entry in entries), len(entries), progress))
+    backend = backend_name(xp)
+    # Fresh interpreters: a fork of a process whose BLAS has threads may hang.
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = pool.map(_run_in_process, [entry.id for entry in entries], [backend] * len(entries))
+        return list(_with_bar(found, len(entries), progress))
+
+
+def _run_in_process(id, backend):
+    import attnsep.claims  # noqa: F401  fills the ledger
+
+    return run(find(id), namespace(backend))
+
+
+def _with_bar(evidence, total, progress):
+    """Return the evidence as it comes, with a bar where that is wanted and possible."""
+    try:
+        from tqdm import tqdm
+    except ImportError:  # a bar is a comfort, not a dependency
+        return evidence
+    return tqdm(evidence, total=total, unit="claim", disable=None if progress else True, leave=False)
 
 
 def _distinct(ids):
