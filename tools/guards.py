@@ -92,7 +92,7 @@ LAYERS = (
     "cli",
 )
 BESIDE = {
-    "reference": {"data", "spec"},
+    "reference": {"arrays", "data", "spec"},
     "bounds": {"arrays", "data"},
     "exact": {"arrays", "data", "bounds"},
     "gains": {"data", "spec"},
@@ -106,7 +106,7 @@ BESIDE = {
     "sensitivity": {"arrays", "bounds", "data", "exact", "spec", "tokens"},
     "counting": {"arrays", "bounds", "data", "exact", "gains", "spec"},
     "bench": {"arrays", "attention", "data", "spec"},
-    "certify": set(),
+    "certify": {"arrays", "data"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}

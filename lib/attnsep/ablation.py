@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from attnsep import exact, tokens
-from attnsep.arrays import common_namespace, require_finite, require_shape
+from attnsep.arrays import common_namespace, quiet, require_finite, require_shape
 from attnsep.attention import row_scores, values
 from attnsep.bounds import require_positive
 from attnsep.data import TokenData, require_decimal, require_integer
 from attnsep.spec import require_pair
 
+MOST_WIDTH = 10**4
 APART = 1e-9  # thresholds are sought only between values that differ by more, relative to the largest value
 
 
@@ -70,7 +71,8 @@ def outputs(A, X, kernel="softmax", normalised=True):
     if normalised:
         return values(A, A, A, X, kernel)
     u = row_scores(A, A, X)
-    found = xp.matmul(xp.exp(u) if kernel == "softmax" else u, A)
+    with quiet():
+        found = xp.matmul(xp.exp(u) if kernel == "softmax" else u, A)
     if not bool(xp.all(xp.isfinite(found))):
         raise ValueError("A: an exponential of a score is too large")
     return found
@@ -139,7 +141,7 @@ def column_law(n, d, a, c, kernel="softmax", normalised=True):
     Parameters
     ----------
     n, d, a, c, kernel, normalised
-        As in `values_closed`; d up to about 5000.
+        As in `values_closed`; d up to 10^4.
 
     Returns
     -------
@@ -169,6 +171,7 @@ def column_law(n, d, a, c, kernel="softmax", normalised=True):
     >>> float(mass.sum()), float(mass[largest > 0.6 * math.sqrt(math.log(4))].sum())
     (1.0, 0.375)
     """
+    d = require_integer("d", d, least=3, most=MOST_WIDTH)
     pair = values_closed(n, d, a, c, kernel, normalised)
     others = np.arange(-(d - 3.0), d - 2, 2)
     rows = [
@@ -291,7 +294,10 @@ def best_threshold(n, d, m, a0, a1, c, kernel="softmax", normalised=True):
     """
     m = require_integer("m", m, least=1)
     a0, a1 = require_decimal("a0", a0), require_decimal("a1", a1)
-    laws = [column_law(n, d, a, c, kernel, normalised)[:2] for a in (a0, a1)]
+    try:
+        laws = [column_law(n, d, a, c, kernel, normalised)[:2] for a in (a0, a1)]
+    except ValueError as error:  # which speaks of a
+        raise ValueError(f"a0, a1: {error}") from None
     steps = np.unique(np.concatenate([largest for largest, _ in laws]))
     gaps = np.diff(steps)
     tried = (steps[:-1] + gaps / 2)[gaps > APART * np.max(np.abs(steps))]

@@ -37,8 +37,8 @@ def softmax_flat(n, low, high):
     >>> softmax_flat(10, math.log(2), math.log(4))
     (0.05, 0.2)
     """
-    QueryData(n=n, low=low, high=high)  # it names what breaks its rules
-    return math.exp(low - high) / n, _exp(high - low) / n
+    data = QueryData(n=n, low=low, high=high)  # it names what breaks its rules
+    return math.exp(data.low - data.high) / data.n, _exp(data.high - data.low) / data.n
 
 
 def linear_flat(n, low, high):
@@ -63,8 +63,8 @@ def linear_flat(n, low, high):
     >>> linear_flat(10, 1.0, 2.0)
     (0.05, 0.2)
     """
-    QueryData(n=n, low=low, high=high)
-    return low / high / n, high / low / n
+    data = QueryData(n=n, low=low, high=high)
+    return data.low / data.high / data.n, data.high / data.low / data.n
 
 
 def softmax_spike(n, high, spike):
@@ -95,7 +95,7 @@ def softmax_spike(n, high, spike):
     """
     high = require_positive("high", high)
     data = QueryData(n=n, low=high, high=high, spike=require_positive("spike", spike))
-    return spike_weight(math.log(n), high, spike), _exp(high - data.spike_score)
+    return spike_weight(math.log(data.n), high, data.spike), _exp(high - data.spike_score)
 
 
 def _exp(z):
@@ -128,9 +128,11 @@ def linear_spike(n, low, high, spike):
     >>> linear_spike(2, 1.0, 2.0, 1 / math.log(2))
     (0.5, 1.0)
     """
-    marked = QueryData(n=n, low=low, high=high, spike=require_positive("spike", spike)).spike_score
-    total = marked + (n - 1) * low
-    return marked / total, high / total
+    data = QueryData(n=n, low=low, high=high, spike=require_positive("spike", spike))
+    total = data.spike_score + (data.n - 1) * data.low
+    if not math.isfinite(total):
+        raise ValueError(f"n = {n}, low = {low}, spike = {spike}: the sum of the scores is too large for a double")
+    return data.spike_score / total, data.high / total
 
 
 def spike_weight(log_n, other, spike):
@@ -298,7 +300,7 @@ def linear_spike_norm(n, low, high, spike):
     0.5
     """
     marked, other = linear_spike(n, low, high, spike)
-    norm_squared = marked * marked + (n - 1) * (other * other)  # other * other may be inf, other**2 raises
+    norm_squared = marked * marked + (int(n) - 1) * (other * other)  # other * other may be inf, other**2 raises
     if norm_squared == 0:
         raise ValueError(f"n = {n}, low = {low}, high = {high}, spike = {spike}: the norm is too small for a double")
     return norm_squared
@@ -367,8 +369,7 @@ def query_errors_bound(n, m, tau, low, high, spike):
     (0.0625, True)
     """
     QueryData(n=n, low=low, high=high, spike=spike)  # it names what breaks its rules
-    require_integer("m", m, least=1)
-    require_positive("tau", tau)
+    m, tau = require_integer("m", m, least=1), require_positive("tau", tau)
     if require_positive("spike", spike) <= 1:
         raise ValueError(f"spike = {spike}: must be above 1, or the marked weight does not stay above 1/2")
     applies = tau < 2 * softmax_spike(n, high, spike)[0] - 1
@@ -463,7 +464,7 @@ def query_sizes_bound(delta, tau, low, high, spike, *, n_max=100_000):
         float(require_probability("tau", tau)),
         columns_needed(delta),
     )
-    for n in range(2, require_integer("n_max", n_max, least=2) + 1):
+    for n in range(2, require_integer("n_max", n_max, least=2, most=10**6) + 1):
         if max(query_errors_bound(n, m, threshold, low, high, spike)) <= delta:
             return n, m
     raise ValueError(f"n_max = {n_max}: no n up to it has all four bounds at most delta = {float(delta):g}")

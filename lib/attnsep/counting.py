@@ -10,7 +10,7 @@ from typing import NamedTuple
 from attnsep import exact
 from attnsep.arrays import given_namespace, text_of
 from attnsep.bounds import hoeffding
-from attnsep.data import require_decimal, require_instance, require_integer, require_real
+from attnsep.data import require_decimal, require_instance, require_integer, require_real, require_size
 from attnsep.gains import MOST_DIGITS, floor_linear, gains
 from attnsep.spec import require_kernel
 
@@ -67,8 +67,9 @@ class CountData:
             "d": require_integer("d", self.d, least=3),
             **{name: require_decimal(name, getattr(self, name)) for name in ("a", "c", "share")},
         }
-        if self.n % (self.d - 2):
-            raise ValueError(f"n = {self.n}, d = {self.d}: n must be (d - 2)t, a multiple of {self.d - 2}")
+        width = exact_values["d"] - 2
+        if exact_values["n"] % width:
+            raise ValueError(f"n = {self.n}, d = {self.d}: n must be (d - 2)t, a multiple of {width}")
         if exact_values["a"] == 0:
             raise ValueError(f"a = {self.a!r}: must be above 0")
         for name in ("c", "share"):
@@ -129,6 +130,7 @@ class CountData:
                [0.  , 0.  , 0.75, 0.25]])
         """
         xp = given_namespace(xp)
+        require_size(n=self.n, d=self.d)
         root, width = math.sqrt(self.log_n), self.d - 2
         first = float(self.a) * root * xp.astype(xp.arange(self.n) < self.marked, xp.float64)
         own = xp.tile(float(self.b) * root * xp.eye(width, dtype=xp.float64), (self.t, 1))
@@ -138,6 +140,7 @@ class CountData:
     def X(self, xp=None):
         """Return the weight matrix X, all ones, shape (d, d)."""
         xp = given_namespace(xp)
+        require_size(d=self.d, width=self.d)
         return xp.ones((self.d, self.d), dtype=xp.float64)
 
 
@@ -428,7 +431,8 @@ def miss_bound(data, s):
     >>> f"{miss_bound(data, slack(data, 'linear')):.3e}"
     '7.425e-07'
     """
-    variance = float(require_instance("data", data, CountData).b) ** 2 / (data.d - 2)
+    # Where a double takes the variance for 0, the least double is above it, and a larger one makes a weaker bound.
+    variance = float(require_instance("data", data, CountData).b) ** 2 / (data.d - 2) or 5e-324
     return hoeffding(s, variance) if require_real("s", s) > 0 else 1.0
 
 

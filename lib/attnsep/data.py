@@ -9,10 +9,11 @@ from fractions import Fraction
 from attnsep.arrays import given_namespace, require_choice, require_real_dtype, require_shape, text_of
 
 LARGEST_EXPONENT = 300  # beyond, a number would overflow where the laws turn it into a double
+MOST_ENTRIES = 10**8  # of one array: 0.8 GB
 MOST_DIGITS = 4000  # Python prints 4300
 
 
-def require_integer(name, value, least, most=10**LARGEST_EXPONENT):
+def require_integer(name, value, least, most=10 ** (LARGEST_EXPONENT + 1)):
     """Return `value` as an int from `least` to `most`, or raise an error that names it.
 
     Examples
@@ -84,6 +85,22 @@ def require_positive(name, value):
     if not number > 0:
         raise ValueError(f"{name} = {text_of(value)}: must be finite and above 0")
     return number
+
+
+def require_size(**lengths):
+    """Raise a ValueError that names the lengths if an array of this shape has more than 10^8 entries.
+
+    Examples
+    --------
+    >>> require_size(n=10**9, d=3)
+    Traceback (most recent call last):
+    ...
+    ValueError: n, d = 1000000000, 3: an array must have at most 10^8 entries
+    """
+    if math.prod(lengths.values()) > MOST_ENTRIES:
+        raise ValueError(
+            f"{', '.join(lengths)} = {', '.join(map(str, lengths.values()))}: an array must have at most 10^8 entries"
+        )
 
 
 def require_instance(name, value, kind):
@@ -180,9 +197,8 @@ class QueryData:
     d: int = 8
 
     def __post_init__(self):
-        require_integer("n", self.n, least=2)
-        require_integer("d", self.d, least=1)
-        require_integer("position", self.position, least=0)
+        for name, least in (("n", 2), ("d", 1), ("position", 0)):
+            object.__setattr__(self, name, require_integer(name, getattr(self, name), least))
         if self.position >= self.n:
             raise ValueError(f"position = {self.position}: must be below n = {self.n}")
         low, high = require_positive("low", self.low), require_positive("high", self.high)
@@ -228,6 +244,7 @@ class QueryData:
         """
         import numpy as np
 
+        require_size(n=self.n)
         require_choice("fill", fill, ("uniform", "low", "high", "one-low", "one-high"))
         last = self.n - 2 if self.position == self.n - 1 and self.spike is not None else self.n - 1
         if fill == "uniform":
@@ -278,6 +295,7 @@ class QueryData:
         import numpy as np
 
         xp = given_namespace(xp)
+        require_size(n=self.n, d=self.d)
         v = self.scores(rng) if scores is None else scores
         if not isinstance(v, np.ndarray) or v.dtype.kind not in "iuf":
             raise TypeError(f"scores = {text_of(v)}: must be a real numpy.ndarray")
@@ -390,11 +408,12 @@ class TokenData:
             "marked": require_integer("marked", self.marked, least=0),
             "gap": require_decimal("gap", self.gap),
         }
-        if self.n % (self.d - 2):
-            raise ValueError(f"n = {self.n}, d = {self.d}: n must be (d - 2)t, a multiple of {self.d - 2}")
+        width = exact["d"] - 2
+        if exact["n"] % width:
+            raise ValueError(f"n = {self.n}, d = {self.d}: n must be (d - 2)t, a multiple of {width}")
         if not 0 < exact["c"] < 1:
             raise ValueError(f"c = {text_of(self.c)}: must lie strictly between 0 and 1")
-        if self.marked >= self.n:
+        if exact["marked"] >= exact["n"]:
             raise ValueError(f"marked = {self.marked}: must be below n = {self.n}")
         for name, value in exact.items():
             object.__setattr__(self, name, value)
@@ -444,6 +463,7 @@ class TokenData:
         array([0, 1, 2, 0, 1, 2])
         """
         xp = given_namespace(xp)
+        require_size(n=self.n)
         return xp.arange(self.n) % (self.d - 2)
 
     def matrix(self, xp=None, dtype=None):
@@ -479,6 +499,7 @@ class TokenData:
         """
         xp = given_namespace(xp)
         dtype = require_real_dtype(xp, dtype)
+        require_size(n=self.n, d=self.d)
         root, width = math.sqrt(self.log_n), self.d - 2
         first, ones = xp.zeros((width, 1), dtype=dtype), xp.ones((width, 1), dtype=dtype)
         own = float(self.b) * root * xp.eye(width, dtype=dtype)
@@ -510,4 +531,5 @@ class TokenData:
         array([1., 1., 1.])
         """
         xp = given_namespace(xp)
+        require_size(d=self.d, width=self.d)
         return xp.ones((self.d, self.d), dtype=require_real_dtype(xp, dtype))

@@ -16,6 +16,7 @@ EPS = 2.0**-52
 TABLE_SUMS = 200_000
 MOST_SUMS = 20_000  # in the law of several groups
 MOST_COLUMNS = 10**300
+MOST_TRIALS = 10**7  # of a binomial, whose tail has about √n terms that count
 LARGEST_SCORE = 1e100  # whose square is a double
 FARTHEST = 300  # between two scores whose exponentials are compared
 SHAPES = ("flat", "extreme")
@@ -102,7 +103,7 @@ def binomial_tail(n, r, p=0.5):
     Parameters
     ----------
     n : int
-        Number of trials, at least 0.
+        Number of trials, from 0 to 10^7.
     r : int
         Smallest number of successes that counts.
     p : float, Fraction or str
@@ -128,7 +129,8 @@ def binomial_tail(n, r, p=0.5):
     >>> binomial_tail(4, 3), binomial_tail(4, 3, "0.1").__round__(15)
     (0.3125, 0.0037)
     """
-    n, r, p = require_integer("n", n, least=0), require_integer("r", r, least=-math.inf), require_probability("p", p)
+    n, r = require_integer("n", n, least=0, most=MOST_TRIALS), require_integer("r", r, least=-MOST_COLUMNS)
+    p = require_probability("p", p)
     if not 0 < r <= n:
         return float(r <= 0)
     if n <= 1000 and p == Fraction(1, 2):
@@ -173,7 +175,7 @@ def clopper_pearson(hits, draws, alarm):
     >>> low, round(high, 12) == round(1 - 0.025**0.1, 12)
     (0.0, True)
     """
-    draws, hits = require_integer("draws", draws, least=1), require_integer("hits", hits, least=0)
+    draws, hits = require_integer("draws", draws, least=1, most=MOST_TRIALS), require_integer("hits", hits, least=0)
     if hits > draws:
         raise ValueError(f"hits = {hits}: must be at most draws = {draws}")
     half = float(require_probability("alarm", alarm)) / 2
@@ -301,9 +303,9 @@ def fires_probability(pi, m):
 
 
 def _require_columns(pi, m):
-    if not 0 <= require_real("pi", pi) <= 1:
+    if not 0 <= (probability := require_real("pi", pi)) <= 1:
         raise ValueError(f"pi = {pi!r}: must be a probability")
-    return pi, require_integer("m", m, least=1, most=MOST_COLUMNS)
+    return probability, require_integer("m", m, least=1, most=MOST_COLUMNS)
 
 
 def silent_probability(pi, m):
@@ -397,7 +399,7 @@ def query_sizes_exact(delta, tau, low, high, spike, shape="flat", *, n_max=10_00
     if largest == 0:
         raise ValueError(f"delta = {delta!r}: must not be so small that a double takes it for 0")
     require_probability("tau", tau)
-    for n in range(2, require_integer("n_max", n_max, least=2) + 1):
+    for n in range(2, require_integer("n_max", n_max, least=2, most=10**6) + 1):
         marked, *others = _query_groups(n, low, high, spike, shape)
         if (pi := _column(marked, tau)) > 0:
             # Fewer columns leave softmax silent too often, more only raise the other errors.
@@ -488,10 +490,12 @@ def _rational(name, value):
         raise TypeError(f"{name} = {value!r}: must be an integer, a Fraction or a decimal string")
     try:
         number = Fraction(int(value) if isinstance(value, numbers.Integral) else value)  # NumPy's would overflow
-        float(number)  # what no double can hold overflows later on
-        return number
+        held = float(number)  # what no double can hold overflows later on
     except (TypeError, ValueError, ArithmeticError):
         raise TypeError(f"{name} = {text_of(value)}: must be an integer, a Fraction or a decimal string") from None
+    if number and not held:
+        raise ValueError(f"{name} = {text_of(value)}: must be 0, or not so small that a double takes it for 0")
+    return number
 
 
 def _binomials(n):

@@ -2,8 +2,8 @@
 
 import math
 
-from attnsep.arrays import common_namespace, given_namespace, require_floating
-from attnsep.data import require_generator, require_integer, require_real
+from attnsep.arrays import common_namespace, given_namespace, quiet, require_floating
+from attnsep.data import require_generator, require_integer, require_real, require_size
 
 
 def signs(rng, n, m, xp=None):
@@ -44,6 +44,7 @@ def signs(rng, n, m, xp=None):
     """
     require_generator(rng)
     shape = (require_integer("n", n, least=1), require_integer("m", m, least=1))
+    require_size(n=shape[0], m=shape[1])
     xp = given_namespace(xp)
     return xp.asarray(2.0 * rng.integers(0, 2, shape) - 1.0)
 
@@ -197,4 +198,5 @@ def _output(xp, f, y, tau):
         raise ValueError(f"f: shape {tuple(f.shape)}, must be (n,) or (rows, k)")
     if y.ndim != 2 or y.shape[0] != f.shape[-1]:
         raise ValueError(f"y: shape {tuple(y.shape)}, must be ({f.shape[-1]}, m)")
-    return relu(xp.sum(shifted_relu(xp.matmul(f, xp.astype(y, f.dtype, copy=False)), tau)))
+    with quiet():
+        return relu(xp.sum(shifted_relu(xp.matmul(f, xp.astype(y, f.dtype, copy=False)), tau)))

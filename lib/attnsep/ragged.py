@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from attnsep import exact, tokens
 from attnsep.arrays import given_namespace, text_of
-from attnsep.data import require_decimal, require_instance, require_integer, require_items
+from attnsep.data import require_decimal, require_instance, require_integer, require_items, require_size
 from attnsep.spec import require_pair
 
 
@@ -128,6 +128,7 @@ class RaggedData:
                [2.  , 0.  , 0.75, 0.25]])
         """
         xp = given_namespace(xp)
+        require_size(n=self.n, d=self.d)
         root, b = math.sqrt(self.log_n), float(self.b)
         classes = xp.asarray([k for k, size in enumerate(self.class_sizes) for _ in range(size)])
         own = xp.astype(classes[:, None] == xp.arange(self.d - 2)[None, :], xp.float64)

@@ -9,8 +9,8 @@ from attnsep.arrays import require_choice, text_of
 from attnsep.data import TokenData, require_decimal, require_integer, require_items, require_positive, require_real
 from attnsep.spec import require_pair
 
-# Significant bits, and the exponent of two of the smallest positive number.
-FORMATS = {"float16": (11, -24), "bfloat16": (8, -133), "float32": (24, -149)}
+# Significant bits, and the exponents of two of the smallest positive number and of the first one that is too large.
+FORMATS = {"float16": (11, -24, 16), "bfloat16": (8, -133, 128), "float32": (24, -149, 128)}
 
 
 class Distances(NamedTuple):
@@ -68,14 +68,18 @@ def distances(n, d, a0, a1, c, kernel="softmax"):
     for p1, not_p0, (R0, R1) in zip(w1[:2], w0[2:], gains, strict=True):
         step = p1 * not_p0 * _one_minus_ratio(R0, R1)
         found.append(root * math.hypot(float(high - low) * p1 + float(low) * step, shape * step))
-    return Distances(*found, math.hypot(found[0], math.sqrt(n - 1) * found[1]))
+    output = math.hypot(found[0], math.sqrt(n - 1) * found[1])
+    if output == math.inf:
+        raise ValueError(f"n = {n}, a0 = {a0}, a1 = {a1}: the distance is too large for a double")
+    return Distances(*found, output)
 
 
 def _one_minus_ratio(R0, R1):
     """Return 1 − R0/R1 for two gains of one kernel, R0 ≤ R1."""
     if R0.exponent == R1.exponent == 1:
         return float((R1.base - R0.base) / R1.base)
-    return -math.expm1(float(R0.exponent - R1.exponent) * math.log(R1.base))
+    # Beyond 10^300 the exponent no longer matters, and a float could not hold it.
+    return -math.expm1(-float(min(R1.exponent - R0.exponent, 10**300)) * math.log(R1.base))
 
 
 def total_variation(distance, s):
@@ -244,9 +248,9 @@ def recovery_probability(n, a, within, s, kernel="softmax"):
     [1.0, 0.000356]
     """
     a, within, s = require_decimal("a", a), require_decimal("within", within), require_positive("s", s)
-    if within > a:
-        raise ValueError(f"within = {within}: must be at most a = {a}")
-    n = require_integer("n", n, least=2)
+    if within > a or a + within > 10**300:
+        raise ValueError(f"within = {within}: must be at most a = {a}, and a + within at most 1e300")
+    n, kernel = require_integer("n", n, least=2), require_pair(kernel)
     scale = math.sqrt(math.log(n)) * math.sqrt(n - 1)
     low, middle, high = (float(x) * tokens.weights(n, x, kernel).q for x in (a - within, a, a + within))
     steps = (scale * (middle - low), scale * (high - middle))
@@ -259,7 +263,7 @@ def rounded(x, form):
     Parameters
     ----------
     x : numpy.ndarray or float
-        Finite numbers below the format's largest, which is not checked.
+        Finite numbers that the format can hold.
     form : str
         float16, bfloat16 or float32.
 
@@ -270,7 +274,7 @@ def rounded(x, form):
     Raises
     ------
     ValueError
-        If the format is unknown.
+        If the format is unknown, or x has a number that rounds to none of it.
 
     Notes
     -----
@@ -283,12 +287,16 @@ def rounded(x, form):
     """
     import numpy as np
 
-    bits, smallest = FORMATS[require_choice("form", form, FORMATS)]
+    bits, smallest, beyond = FORMATS[require_choice("form", form, FORMATS)]
     x = np.asarray(x)
     if x.dtype.kind not in "iuf" or not np.all(np.isfinite(x)):
         raise ValueError(f"x = {text_of(x)}: must be finite real numbers")
+    x = x.astype(np.float64)
     step = np.maximum(np.frexp(x)[1] - bits, smallest)
-    return np.ldexp(np.rint(np.ldexp(x, -step)), step)
+    result = np.ldexp(np.rint(np.ldexp(x, -step)), step)
+    if np.any(np.abs(result) >= 2.0**beyond):
+        raise ValueError(f"x = {x}: is too large for form = {form!r}")
+    return result
 
 
 def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
@@ -327,12 +335,15 @@ def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
     """
 
     require_choice("form", form, FORMATS)
-    a0, a1 = require_decimal("a0", a0), require_decimal("a1", a1)
+    a0, a1, d = require_decimal("a0", a0), require_decimal("a1", a1), require_integer("d", d, least=3, most=10**7)
     pair = [tokens.values_closed(n, d, a, c, kernel)[0] for a in (a0, a1)]
-    sums, mass = _sign_sums(require_integer("d", d, least=3) - 3)
+    sums, mass = _sign_sums(d - 3)
     found = []
     for first, own in product((1, -1), repeat=2):
-        z = [rounded(v.first * first + v.own * own + v.others * sums + v.last, form) for v in pair]
+        try:
+            z = [rounded(v.first * first + v.own * own + v.others * sums + v.last, form) for v in pair]
+        except ValueError as error:
+            raise ValueError(f"n, a0, a1, form = {form!r}: {error}") from None
         found.append(math.fsum(mass[z[0] != z[1]]))
     return math.fsum(found) / 4
 

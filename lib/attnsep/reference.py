@@ -7,17 +7,21 @@ input stays exact.  Nothing in the book computes with them except to compare.
 import math
 import numbers
 
+from attnsep.arrays import text_of
 from attnsep.data import require_integer
 from attnsep.spec import require_kernel
 
 MOST_DEGREE = 10**4
+LARGEST_DOUBLE = 10**308
 
 
 def _matrix(name, X):
     """Return the rows as lists, or raise a TypeError unless they are real numbers in rows of one length."""
     try:
-        rows = [list(row) for row in X]
-        fits = len({len(row) for row in rows}) <= 1
+        rows = [
+            [x.item() if getattr(x, "shape", None) == () else x for x in row] for row in X
+        ]  # NumPy's integers would overflow
+        fits = len({len(row) for row in rows}) == 1 and len(rows[0]) > 0
         fits = fits and all(isinstance(x, numbers.Real) and abs(x) < math.inf for row in rows for x in row)
     except TypeError:
         fits = False
@@ -29,8 +33,6 @@ def _matrix(name, X):
 def _line(name, numbers):
     """Return one row as a list, or raise an error unless it is at least one real number."""
     (row,) = _matrix(name, [numbers] if not isinstance(numbers, str) else numbers)
-    if not row:
-        raise ValueError(f"{name}: must have at least one entry")
     return row
 
 
@@ -44,7 +46,7 @@ def _exp(score):
     try:
         return math.exp(score)
     except OverflowError:
-        raise ValueError(f"scores: the exponential of {score:g} is too large for a double") from None
+        raise ValueError("scores: an exponential is too large for a double") from None
 
 
 def kronecker(A1, A2):
@@ -69,7 +71,7 @@ def vec(X, order="row"):
     """
     X = _matrix("X", X)
     if not isinstance(order, str) or order not in ("row", "column"):
-        raise ValueError(f"order = {order!r}: must be row or column")
+        raise ValueError(f"order = {text_of(order)}: must be row or column")
     return [entry for line in (X if order == "row" else transpose(X)) for entry in line]
 
 
@@ -215,8 +217,13 @@ def sparsemax(scores, power=1):
     >>> sparsemax([0.0, 2.0])
     [0, 1.0]
     """
-    scores = _line("scores", scores)
-    low, high = max(scores) - 1, max(scores)
+    scores, power = _line("scores", scores), require_integer("power", power, least=1, most=2)
+    top = max(scores)
+    scores, low, high = (
+        [max(score - top, -2) for score in scores],
+        -1,
+        0,
+    )  # θ ≥ −1 here: what is lower counts for nothing
     for _ in range(200):
         middle = (low + high) / 2
         enough = sum(max(score - middle, 0) ** power for score in scores) >= 1
@@ -232,7 +239,8 @@ def entmax(scores):
     >>> entmax([0.0, 2.0])
     [0, 1.0]
     """
-    return sparsemax([score / 2 for score in _line("scores", scores)], power=2)
+    scores = _line("scores", scores)
+    return sparsemax([max(score - max(scores), -4) / 2 for score in scores], power=2)
 
 
 def weights(scores, kernel="softmax"):
@@ -248,7 +256,10 @@ def weights(scores, kernel="softmax"):
         return softmax([float(parameter) * score for score in _line("scores", scores)])
     if name not in OF_SCORES:
         raise ValueError(f"kernel = {kernel!r}: has weights that depend on more than the scores")
-    return OF_SCORES[name](scores) if parameter is None else OF_SCORES[name](scores, parameter)
+    try:
+        return OF_SCORES[name](scores) if parameter is None else OF_SCORES[name](scores, parameter)
+    except ValueError as error:
+        raise ValueError(f"kernel = {kernel!r}: {error}") from None
 
 
 OF_SCORES = {
@@ -313,6 +324,8 @@ def network(rows, y, tau):
     """
     total, rows, y = 0, _matrix("rows", rows), _matrix("y", y)
     (tau,) = _line("tau", [tau])
+    if abs(tau) > LARGEST_DOUBLE:
+        raise ValueError("tau: is too large for a double")
     for row in rows[:1]:
         _require_fit("rows, y", len(row), len(y))
     for row in rows:

@@ -24,7 +24,7 @@ def fired_networks(rng, n, d, m, a, c, kernel, gap=0.1, *, draws=1000):
     kernel : str
         ``performer:M`` or ``window:w``.
     draws : int
-        Number of networks, at least 1.
+        Number of networks, from 1 to 10^6.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def fired_networks(rng, n, d, m, a, c, kernel, gap=0.1, *, draws=1000):
     if max(data.n * m, data.d * m, data.d * (parameter if name == "performer" else 1)) > MOST_NUMBERS:
         raise ValueError(f"n, d, m, kernel = {n}, {d}, {m}, {kernel!r}: one network must need at most 10^8 numbers")
     exceeds = _window_rows(data, parameter) if name == "window" else _performer_rows(data, parameter, rng)
-    draws = require_integer("draws", draws, least=1)
+    draws = require_integer("draws", draws, least=1, most=10**6)
     return sum(exceeds(2 * rng.integers(0, 2, (data.d, m)) - 1) for _ in range(draws))
 
 

@@ -213,11 +213,10 @@ def _exact(name, values, require, **rule):
 
 
 def _require_broadcast(**arrays):
-    shapes = [np.shape(array) for array in arrays.values()]
     try:
-        np.broadcast_shapes(*shapes)
+        np.broadcast_shapes(*(np.shape(np.array(x, dtype=object)) for x in arrays.values()))
     except ValueError:
-        raise ValueError(f"{', '.join(arrays)}: shapes {', '.join(map(str, shapes))} do not broadcast") from None
+        raise ValueError(f"{', '.join(arrays)}: their shapes do not broadcast") from None
 
 
 def _checked(n, d, a, c, gap):

@@ -18,6 +18,7 @@ from attnsep.gains import gains, lowest_floor
 from attnsep.spec import PAIR, require_kernel
 
 KERNELS = PAIR
+MOST_WIDTH = 10**7  # where every class has a sign of its own
 
 
 class Seen(NamedTuple):
@@ -224,6 +225,8 @@ def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
     (0.375, 0.25)
     """
     data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
+    if data.d > MOST_WIDTH:
+        raise ValueError(f"d = {d}: must be at most 10^7")
     rows, sight = gains(n, a, kernel, d=d), seen(data, kernel)
     if sight.tokens < n:
         return class_law(data, rows, sight)
@@ -500,7 +503,8 @@ def class_bound(data, rows, sight, found):
 def _row_bound(data, sight, w, rest):
     slack, r = float(data.gap) - float(data.a) * w, rest / max(sight.tokens - 1, 1)
     norm_squared = (w + (sight.own - 1) * r) ** 2 + sum(count * (size * r) ** 2 for size, count in sight.others)
-    return hoeffding(slack, float(data.b) ** 2 * norm_squared) if slack > 0 else 1.0
+    # Where a double takes the norm for 0, the least double is above it, and a larger norm makes a weaker bound.
+    return hoeffding(slack, float(data.b) ** 2 * norm_squared or 5e-324) if slack > 0 else 1.0
 
 
 def fires_bounds(n, d, m, a, c, kernel="softmax", gap=0.1):
@@ -667,7 +671,7 @@ def sizes(delta, a0, a1, c, t=1, gap=0.1, *, by="exact", d_max=5000):
     t = require_integer("t", t, least=1)
     # Linear attention on D_1 comes first: as a rule it is what fails, so the others are rarely computed.
     others = ((a1, "linear"), (a0, "linear"), (a0, "softmax"))
-    for d in range(4, require_integer("d_max", d_max, least=4) + 1):
+    for d in range(4, require_integer("d_max", d_max, least=4, most=MOST_WIDTH) + 1):
         n = (d - 2) * t
         if (pi := low(n, d, a1, c, "softmax", gap)) > 0:
             # Fewer columns leave softmax silent too often, more only raise the other errors.

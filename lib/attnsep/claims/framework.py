@@ -168,15 +168,19 @@ LEDGER: dict[str, Definition] = {}
 
 
 def _register(entry):
-    if not isinstance(entry.id, str) or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", entry.id):
-        raise ValueError(f"id = {text_of(entry.id)}: must be lower-case words joined by hyphens")
-    if entry.id in LEDGER:
-        raise ValueError(f"id = {entry.id!r}: is in the ledger already")
-    require_choice(f"{entry.id}: mark", entry.mark, MARKS)
-    for name in ("source", "statement", "chapter"):
-        _require_text(f"{entry.id}: {name}", getattr(entry, name))
+    _require_fields(entry.id, entry.mark, source=entry.source, statement=entry.statement, chapter=entry.chapter)
     LEDGER[entry.id] = entry
     return entry
+
+
+def _require_fields(id, mark, **texts):
+    if not isinstance(id, str) or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id):
+        raise ValueError(f"id = {text_of(id)}: must be lower-case words joined by hyphens")
+    if id in LEDGER:
+        raise ValueError(f"id = {id!r}: is in the ledger already")
+    require_choice(f"{id}: mark", mark, MARKS)
+    for name, text in texts.items():
+        _require_text(f"{id}: {name}", text)
 
 
 def _require_text(name, text):
@@ -237,11 +241,9 @@ def claim(id, *, mark, source, level, chapter, statement, control, violations, a
     ValueError
         If a field is empty, unknown or a claim has no control.
     """
-    if not isinstance(id, str):
-        raise TypeError(f"id = {text_of(id)}: must be lower-case words joined by hyphens")
+    _require_fields(id, mark, source=source, statement=statement, chapter=chapter, control=control)
     require_choice(f"{id}: level", level, LEVELS)
     require_choice(f"{id}: expect", expect, tuple(OPPOSITE))
-    _require_text(f"{id}: control", control)
     amounts = [_real("violations", amount) for amount in require_items("violations", violations)]
     if not amounts or amounts != sorted(set(amounts)):
         raise ValueError(f"{id}: violations = {violations!r}: must be at least one amount, ascending")
@@ -545,6 +547,7 @@ def _signed(name, value):
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, numbers.Real):
+        _real(name, value)
         return value
     xp = common_namespace(**{name: value})
     if not all(value.shape):
