@@ -30,6 +30,7 @@ SETTINGS = settings(
     max_examples=INPUTS,
     derandomize=not LONG,
     database=None,
+    print_blob=True,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
