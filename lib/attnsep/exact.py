@@ -16,7 +16,7 @@ EPS = 2.0**-52
 TABLE_SUMS = 200_000
 MOST_SUMS = 20_000  # in the law of several groups
 MOST_COLUMNS = 10**300
-MOST_TRIALS = 10**7  # of a binomial, whose tail has about √n terms that count
+MOST_TRIALS = 10**9  # of a binomial, whose tail has about √n terms that count
 LARGEST_SCORE = 1e100  # whose square is a double
 FARTHEST = 300  # between two scores whose exponentials are compared
 SHAPES = ("flat", "extreme")
@@ -103,7 +103,7 @@ def binomial_tail(n, r, p=0.5):
     Parameters
     ----------
     n : int
-        Number of trials, from 0 to 10^7.
+        Number of trials, from 0 to 10^9.
     r : int
         Smallest number of successes that counts.
     p : float, Fraction or str
@@ -429,7 +429,11 @@ def _query_groups(n, low, high, spike, shape):
 
 def _column(groups, tau):
     """Return P[⟨f, σ⟩ > τ] for weights proportional to u."""
-    return column_probability(groups, _number("tau", tau) * sum(u * count for u, count in groups))
+    tau = _number("tau", tau)
+    try:
+        return column_probability(groups, tau * sum(u * count for u, count in groups))
+    except ValueError as error:  # which speaks of the weights
+        raise ValueError(f"tau = {tau}, low, high, spike: {error}") from None
 
 
 def worst_scores(n, low, high, marked=0.0):

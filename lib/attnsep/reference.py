@@ -237,7 +237,7 @@ def entmax(scores):
     Examples
     --------
     >>> entmax([0.0, 2.0])
-    [0, 1.0]
+    [0.0, 1.0]
     """
     scores = _line("scores", scores)
     return sparsemax([max(score - max(scores), -4) / 2 for score in scores], power=2)

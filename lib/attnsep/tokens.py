@@ -18,7 +18,7 @@ from attnsep.gains import gains, lowest_floor
 from attnsep.spec import PAIR, require_kernel
 
 KERNELS = PAIR
-MOST_WIDTH = 10**7  # where every class has a sign of its own
+MOST_WIDTH = 10**9  # where every class has a sign of its own
 
 
 class Seen(NamedTuple):
@@ -226,7 +226,7 @@ def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
     """
     data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
     if data.d > MOST_WIDTH:
-        raise ValueError(f"d = {d}: must be at most 10^7")
+        raise ValueError(f"d = {d}: must be at most 10^9")
     rows, sight = gains(n, a, kernel, d=d), seen(data, kernel)
     if sight.tokens < n:
         return class_law(data, rows, sight)
