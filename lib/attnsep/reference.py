@@ -219,11 +219,8 @@ def sparsemax(scores, power=1):
     """
     scores, power = _line("scores", scores), require_integer("power", power, least=1, most=2)
     top = max(scores)
-    scores, low, high = (
-        [max(score - top, -2) for score in scores],
-        -1,
-        0,
-    )  # θ ≥ −1 here: what is lower counts for nothing
+    low, high = top - top - 1, top - top  # numbers of the scores' own kind
+    scores = [max(score - top, -2) for score in scores]  # θ ≥ −1 here: what is lower counts for nothing
     for _ in range(200):
         middle = (low + high) / 2
         enough = sum(max(score - middle, 0) ** power for score in scores) >= 1
