@@ -8,7 +8,7 @@ COMPAT ?=
 RESULT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles gpu clean
+.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles fuzz gpu clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumP
 
 test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against PyTorch and the package entmax
 	@$(VENV)-oracles/bin/python -m tools.steps oracles
+
+fuzz: $(VENV)/.ready  ## 300 random inputs for every public function and verb; make check has a few fixed ones
+	@$(RUN) tools.steps fuzz
 
 gpu:  ## run all on a GPU with PYTHON's own packages and store the result (README: On a GPU)
 	@$(FIND_PYTHON)

@@ -147,13 +147,13 @@ def test_rounding_is_no_violation_and_no_margin(ledger):
         ({"mark": "ours"}, "mark = 'ours'"),
         ({"level": "sure"}, "level = 'sure'"),
         ({"expect": "true"}, "expect = 'true'"),
-        ({"control": " "}, "control must name"),
+        ({"control": " "}, "control = ' ': must be a text"),
         ({"violations": ()}, "at least one amount"),
         ({"violations": (2, 1)}, "ascending"),
         ({"violations": (1, 1)}, "ascending"),
-        ({"statement": ""}, "statement must not be empty"),
-        ({"source": ""}, "source must not be empty"),
-        ({"chapter": ""}, "chapter must not be empty"),
+        ({"statement": ""}, "statement = '': must be a text"),
+        ({"source": ""}, "source = '': must be a text"),
+        ({"chapter": ""}, "chapter = '': must be a text"),
     ],
 )
 def test_entries_that_are_refused(ledger, changes, message):

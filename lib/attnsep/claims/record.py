@@ -8,7 +8,11 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from attnsep.claims.framework import claims, shown
+from attnsep.arrays import text_of
+from attnsep.claims.framework import Evidence, claims, shown
+from attnsep.data import require_instance, require_items
+
+FIELDS = {"verdict", "expect", "as_expected", "margin", "cases", "control_fails", "smallest_failing", "largest_passing"}
 
 
 def record_path():
@@ -33,19 +37,47 @@ def read_record():
     if not path.exists():
         return {}
     try:
-        return {row["id"]: row for row in json.loads(path.read_text(encoding="utf-8"))}
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        return require_record({row["id"]: row for row in rows})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: is no record of claims ({type(error).__name__}: {error})") from None
 
 
+def require_record(record, fields=frozenset(FIELDS)):
+    """Return the record, or raise a TypeError unless it maps ids to evidence.
+
+    Examples
+    --------
+    >>> require_record({"one": {}})
+    Traceback (most recent call last):
+    ...
+    TypeError: record: 'one' has {}, must have the evidence of a claim
+    """
+    if not isinstance(record, dict):
+        raise TypeError(f"record = {text_of(record)}: must be a dict")
+    for id, row in record.items():
+        if not isinstance(row, dict) or not row.keys() >= fields or not all(map(_is_number, _amounts(row))):
+            raise TypeError(f"record: {id!r} has {text_of(row)}, must have the evidence of a claim")
+    return record
+
+
+def _amounts(row):
+    return [row.get(name) for name in ("margin", "smallest_failing", "largest_passing")]
+
+
+def _is_number(amount):
+    return amount is None or isinstance(amount, (int, float))
+
+
 def record_text(evidence):
     """Return the record of a run as text; what varies between runs and machines stays out."""
-    rows = [_stable(item) for item in evidence]
+    rows = [_stable(item) for item in require_items("evidence", evidence)]
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
 def differences(evidence, record):
     """Return one sentence for each claim in which a run and the record differ, and for each module that changed."""
+    evidence, record = require_items("evidence", evidence), require_record(record, fields=set())
     found = list(
         dict.fromkeys(
             f"{item.claim.cases.__module__}: its text has changed since its claims were recorded"
@@ -68,6 +100,7 @@ def differences(evidence, record):
 
 
 def _stable(item):
+    require_instance("evidence", item, Evidence)
     row = {name: value for name, value in item.to_json().items() if name not in ("seconds", "backend")}
     if item.claim.level != "certified":  # there the ends of a box are part of what was proved
         row["reached"] = {name: [float(shown(end)) for end in ends] for name, ends in row["reached"].items()}
