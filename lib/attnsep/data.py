@@ -9,7 +9,7 @@ from fractions import Fraction
 from attnsep.arrays import given_namespace, require_choice, require_real_dtype, require_shape, text_of
 
 LARGEST_EXPONENT = 300  # beyond, a number would overflow where the laws turn it into a double
-MOST_ENTRIES = 10**8  # of one array: 0.8 GB
+MOST_ENTRIES = 3 * 10**8  # of one array: 2.4 GB
 MOST_DIGITS = 4000  # Python prints 4300
 
 
@@ -88,18 +88,18 @@ def require_positive(name, value):
 
 
 def require_size(**lengths):
-    """Raise a ValueError that names the lengths if an array of this shape has more than 10^8 entries.
+    """Raise a ValueError that names the lengths if an array of this shape has more than 3·10^8 entries.
 
     Examples
     --------
     >>> require_size(n=10**9, d=3)
     Traceback (most recent call last):
     ...
-    ValueError: n, d = 1000000000, 3: an array must have at most 10^8 entries
+    ValueError: n, d = 1000000000, 3: an array must have at most 3·10^8 entries
     """
     if math.prod(lengths.values()) > MOST_ENTRIES:
         raise ValueError(
-            f"{', '.join(lengths)} = {', '.join(map(str, lengths.values()))}: an array must have at most 10^8 entries"
+            f"{', '.join(lengths)} = {', '.join(map(str, lengths.values()))}: an array must have at most 3·10^8 entries"
         )
 
 

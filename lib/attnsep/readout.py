@@ -335,7 +335,7 @@ def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
     """
 
     require_choice("form", form, FORMATS)
-    a0, a1, d = require_decimal("a0", a0), require_decimal("a1", a1), require_integer("d", d, least=3, most=10**8)
+    a0, a1, d = require_decimal("a0", a0), require_decimal("a1", a1), require_integer("d", d, least=3, most=10**9)
     pair = [tokens.values_closed(n, d, a, c, kernel)[0] for a in (a0, a1)]
     sums, mass = _sign_sums(d - 3)
     found = []

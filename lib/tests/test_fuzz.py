@@ -1748,6 +1748,16 @@ def _(result, evidence):
     assert [row["id"] for row in json.loads(result)] == ["tensor-trick"] * len(evidence)
 
 
+@fuzz(framework.generator, seed=some(0, 2500, 10**30))
+def _(result, seed):
+    assert 0 <= result.random() < 1
+
+
+@fuzz(framework.alarm_sentence, alarms=some([], [1e-9, 0.0]), kept={"alarms"})
+def _(result, alarms):
+    assert result.endswith(".")
+
+
 @fuzz(record.differences, evidence=some([EVIDENCE], []), record=some({}, {"tensor-trick": ROW}))
 def _(result, evidence, record):
     assert all(isinstance(sentence, str) for sentence in result)
@@ -1857,7 +1867,7 @@ WITHOUT_ARGUMENTS = [
     record.read_record,
     tables.definitions_table,
 ]
-WITH_FILES = {"bench.read_result", "bench.write_result", "claims.tables.gpu_table"}
+WITH_FILES = {"bench.read_result", "bench.write_result", "claims.tables.gpu_table", "files.write"}
 IN_OTHER_TESTS = {"cli.main": "test_fuzz_cli.py"}
 
 

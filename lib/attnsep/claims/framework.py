@@ -293,6 +293,7 @@ def generator(seed):
     True
     """
     shift = _SHIFT.get()
+    seed = require_integer("seed", seed, least=0)
     return np.random.default_rng((seed, shift) if shift else seed)
 
 

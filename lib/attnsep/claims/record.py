@@ -78,6 +78,8 @@ def record_text(evidence):
 def differences(evidence, record):
     """Return one sentence for each claim in which a run and the record differ, and for each module that changed."""
     evidence, record = require_items("evidence", evidence), require_record(record, fields=set())
+    for item in evidence:
+        require_instance("evidence", item, Evidence)
     found = list(
         dict.fromkeys(
             f"{item.claim.cases.__module__}: its text has changed since its claims were recorded"
