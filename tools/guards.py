@@ -86,6 +86,7 @@ LAYERS = (
     "data",
     "spec",
     "kernels",
+    "_fast_numpy",
     "attention",
     "network",
     "claims",

@@ -1,10 +1,10 @@
 """Scores and attention, without the Kronecker matrix that the paper's notation writes and without all n² weights."""
 
-from array_api_compat import device
+from array_api_compat import device, is_numpy_namespace
 
-from attnsep import kernels
+from attnsep import _fast_numpy, kernels
 from attnsep.arrays import common_namespace, quiet, require_finite, require_floating, require_shape
-from attnsep.data import require_generator
+from attnsep.data import require_generator, require_integer
 from attnsep.spec import require_kernel
 
 BLOCK_ROWS, BLOCK_SCORES = 512, 2**17  # 1 MiB of float64 scores at a time stay in the cache
@@ -86,7 +86,7 @@ def row_scores(A1, A2, X):
         return require_finite(xp, xp.matmul(xp.matmul(A1, X), xp.matrix_transpose(A2)), "A1, A2, X")
 
 
-def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None):
+def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None, threads=None):
     """Attention outputs of every query row, without the matrix of all scores.
 
     Parameters
@@ -105,6 +105,10 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None):
         Return also how far the row sums of linear attention stay from cancelling; for ``kernel="linear"`` alone.
     rng : numpy.random.Generator, optional
         Source of the random features of ``performer``; no other kernel takes it.
+    threads : int, optional
+        Threads that share the rows, at least 1, for softmax and for linear attention in NumPy; left out, one for each
+        core that this process may use.  It needs threadpoolctl, which keeps BLAS at one thread meanwhile: without it
+        the threads of BLAS itself are used.  May be called from several threads at once.
 
     Returns
     -------
@@ -143,11 +147,12 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None):
         raise ValueError("report = True: only kernel = 'linear' has row sums that can cancel")
     if (name == "performer") != (rng is not None):
         raise ValueError(f"rng = {rng!r}: kernel = {kernel!r} {'needs a' if rng is None else 'takes no'} generator")
+    threads = None if threads is None else require_integer("threads", threads, least=1)
     with quiet():
         rows, place = distinct_rows(q) if unique and name != "window" else (q, None)
         if name == "performer":
             rows, k = _performer_features(xp, rows, k, parameter, rng)
-        output, cancelling = ATTEND.get(name, _attend_rows)(xp, rows, k, v, kernel)
+        output, cancelling = ATTEND.get(name, _attend_rows)(xp, rows, k, v, kernel, threads)
     output = require_finite(xp, output, "q, k, v")
     output = output if place is None else xp.take(output, place, axis=0)
     return (output, float(cancelling)) if report else output
@@ -165,10 +170,16 @@ def _require_attention(xp, q, k, v):
             raise ValueError(f"{name}: shape {tuple(array.shape)}, must have at least one row and one column")
 
 
-def _attend_softmax(xp, q, k, v, kernel):
+def _attend_softmax(xp, q, k, v, kernel, threads=None):
     """Return the outputs; the second value is for linear attention alone."""
     beta = float(require_kernel(kernel).parameter)
     q = q if beta == 1 else q * beta
+    if is_numpy_namespace(xp) and q.dtype in _fast_numpy.LIMITS:
+        return _fast_numpy.softmax_attention(q, k, v, threads), None
+    return _softmax_plain(xp, q, k, v)
+
+
+def _softmax_plain(xp, q, k, v):
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
     for block in _blocks(q.shape[0], BLOCK_ROWS):
         output[block, :] = _softmax_rows(xp, q[block, :], k, v)
@@ -190,7 +201,7 @@ def _softmax_rows(xp, q, k, v):
     return output / total
 
 
-def _attend_rows(xp, q, k, v, kernel):
+def _attend_rows(xp, q, k, v, kernel, threads=None):
     """Return the outputs of a kernel that must see whole rows of scores."""
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
     for block in _blocks(q.shape[0], min(BLOCK_ROWS, BLOCK_SCORES // k.shape[0])):
@@ -203,7 +214,7 @@ def _attend_rows(xp, q, k, v, kernel):
     return output, None
 
 
-def _attend_window(xp, q, k, v, kernel):
+def _attend_window(xp, q, k, v, kernel, threads=None):
     """Return the outputs of softmax over neighbours: block by block, with the keys that some row of it sees."""
     rows, n, width = q.shape[0], k.shape[0], require_kernel(kernel).parameter
     if rows != n:
@@ -220,12 +231,12 @@ def _attend_window(xp, q, k, v, kernel):
     return output, None
 
 
-def _attend_elu(xp, q, k, v, kernel):
-    return _attend_linear(xp, _elu_plus_one(xp, q), _elu_plus_one(xp, k), v, kernel)
+def _attend_elu(xp, q, k, v, kernel, threads=None):
+    return _attend_linear(xp, _elu_plus_one(xp, q), _elu_plus_one(xp, k), v, kernel, threads)
 
 
-def _attend_relu(xp, q, k, v, kernel):
-    return _attend_linear(xp, xp.maximum(q, xp.zeros_like(q)), xp.maximum(k, xp.zeros_like(k)), v, kernel)
+def _attend_relu(xp, q, k, v, kernel, threads=None):
+    return _attend_linear(xp, xp.maximum(q, xp.zeros_like(q)), xp.maximum(k, xp.zeros_like(k)), v, kernel, threads)
 
 
 def _elu_plus_one(xp, x):
@@ -245,19 +256,27 @@ def _performer_features(xp, q, k, features, rng):
     return xp.exp(logs[0] - xp.max(logs[0], axis=1, keepdims=True)), xp.exp(logs[1] - xp.max(logs[1]))
 
 
-def _attend_linear(xp, q, k, v, kernel):
+def _attend_linear(xp, q, k, v, kernel, threads=None):
     """Return the outputs, and the smallest row sum relative to the terms that it is rounded with."""
-    # Sums of blocks first: one long sum over a million equal rows would round a million times in the same direction.
-    blocks = [k[block, :] for block in _blocks(k.shape[0], BLOCK_SCORES // k.shape[1])]
-    total = xp.matmul(q, sum(xp.sum(block, axis=0) for block in blocks)[:, None])
-    terms = xp.matmul(xp.abs(q), sum(xp.sum(xp.abs(block), axis=0) for block in blocks)[:, None])
-    cancelling = xp.min(xp.abs(total) / xp.where(terms == 0, xp.ones_like(terms), terms))
+    fast = is_numpy_namespace(xp) and q.dtype in _fast_numpy.LIMITS
+    output, cancelling = _fast_numpy.linear_attention(q, k, v, threads) if fast else _linear_plain(xp, q, k, v)
     # n additions and d products are rounded, each by at most ε of the terms.
     if float(cancelling) <= min((k.shape[0] + k.shape[1]) * xp.finfo(q.dtype).eps, 0.5):
         raise ValueError(
             f"q, k: a row's weights for kernel = {kernel!r} sum to 0 within rounding (linear attention: alpha_lin = 0)"
         )
-    return xp.matmul(q, xp.matmul(xp.matrix_transpose(k), v)) / total, cancelling
+    return output, cancelling
+
+
+def _linear_plain(xp, q, k, v):
+    # Sums of blocks first: one long sum over a million equal rows would round a million times in the same direction.
+    blocks = [k[block, :] for block in _blocks(k.shape[0], BLOCK_SCORES // k.shape[1])]
+    total = xp.matmul(q, sum(xp.sum(block, axis=0) for block in blocks)[:, None])
+    terms = xp.matmul(xp.abs(q), sum(xp.sum(xp.abs(block), axis=0) for block in blocks)[:, None])
+    cancelling = xp.min(xp.abs(total) / xp.where(terms == 0, xp.ones_like(terms), terms))
+    # A row sum of 0 is named by the caller; whatever stands here then is thrown away.
+    safe = xp.where(total == 0, xp.ones_like(total), total)
+    return xp.matmul(q, xp.matmul(xp.matrix_transpose(k), v)) / safe, cancelling
 
 
 def _blocks(length, step):
@@ -274,6 +293,7 @@ ATTEND = {
     "performer": _attend_linear,
     "window": _attend_window,
 }
+PLAIN = {"softmax": _softmax_plain, "linear": _linear_plain}  # for every array library
 
 
 def distinct_rows(q):

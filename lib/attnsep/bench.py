@@ -23,7 +23,7 @@ BLAS_SETTINGS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
 def multiply_adds(n, d, kernel):
-    """Multiply-adds in the matrix products of ``attention.attend``, for n queries, keys and values of width d.
+    """Multiply-adds in the matrix products of plain attention, for n queries, keys and values of width d.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ def multiply_adds(n, d, kernel):
     Notes
     -----
     Softmax: n²d for the scores and n²d for their sums over the values.  Linear: nd² for kᵀv, nd² for q(kᵀv), and 2nd
-    for the row sums and the check that they do not cancel.  Exponentials and plain additions are not counted.
+    for the row sums and the check that they do not cancel.  Exponentials and additions are not counted.  The tuned path
+    for NumPy takes n² more for softmax: its row sums are a column of the second product.
     Extension.  Claim: attention-cost.
 
     Examples

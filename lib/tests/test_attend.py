@@ -111,9 +111,9 @@ def test_rows_without_equals_are_left_alone(rng):
 def test_equal_rows_are_computed_once(rng, monkeypatch):
     seen = []
 
-    def spy(xp, q, k, v, kernel):
+    def spy(xp, q, k, v, kernel, threads):
         seen.append(q.shape[0])
-        return attention._attend_softmax(xp, q, k, v, kernel)
+        return attention._attend_softmax(xp, q, k, v, kernel, threads)
 
     monkeypatch.setitem(attention.ATTEND, "softmax", spy)
     data = TokenData(n=60, d=12, a=0.7, c=0.5)

@@ -1900,6 +1900,8 @@ def public():
     """Return the names of the library's public functions, classes and methods, but for the checks of the claims."""
     found = set()
     for part in pkgutil.walk_packages(attnsep.__path__, "attnsep."):
+        if part.name.startswith("attnsep._"):
+            continue
         module = importlib.import_module(part.name)
         if part.name.startswith("attnsep.claims.") and module not in (framework, record, tables):
             continue

@@ -1,0 +1,106 @@
+"""The fast NumPy paths against 60 digits, against the plain path, and in what they leave behind."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import mpmath as mp
+import numpy as np
+import pytest
+from array_api_compat import numpy as xp
+
+from attnsep import _fast_numpy, attention
+from attnsep._fast_numpy import linear_attention, softmax_attention
+from attnsep.attention import attend
+
+DTYPES = ("float64", "float32")
+
+
+def precise_softmax(q, k, v):
+    """Return the outputs to 60 digits, rounded to float64."""
+    with mp.workdps(60):
+        Q, K, V = (mp.matrix(x.astype(float).tolist()) for x in (q, k, v))
+        U = (Q * K.T).apply(mp.exp)
+        sums = [mp.fsum(U[i, j] for j in range(U.cols)) for i in range(U.rows)]
+        O = U * V
+        return np.array([[float(O[i, j] / sums[i]) for j in range(O.cols)] for i in range(O.rows)])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [0.0, 0.3, 3.0, 30.0, 700.0])
+def test_error_stays_within_four_roundings_of_the_scores(rng, dtype, size):
+    q, k, v = (rng.standard_normal(shape).astype(dtype) for shape in ((5, 7), (40, 7), (40, 3)))
+    q *= np.asarray(size / np.max(np.abs(q @ k.T)), dtype=dtype)
+    found, scores = softmax_attention(q, k, v), np.abs(q.astype(float) @ k.T.astype(float))
+    bound = 4 * np.finfo(dtype).eps * (1 + np.max(scores)) * np.max(np.abs(v))
+    assert found.dtype == np.dtype(dtype)
+    assert np.max(np.abs(found - precise_softmax(q, k, v))) <= bound
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nearly_one_hot_rows(dtype):
+    """One score at the limit of the exponent, the others far below: rows of the marked token's own value."""
+    for top in (300.0, 700.0):
+        q, k = np.array([[1.0, 0.0]], dtype=dtype), np.array([[top, 1.0]] + [[-top, 1.0]] * 9, dtype=dtype)
+        v = np.arange(10, dtype=dtype)[:, None] + 1
+        assert softmax_attention(q, k, v)[0, 0] == 1
+        assert softmax_attention(-q, k, v)[0, 0] == pytest.approx(6, rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("threads", [1, 2, 5, None])
+@pytest.mark.parametrize("panel", [(2, 8), (3, 64), (256, 2**17)])
+@pytest.mark.parametrize("size", [1.0, 40.0])
+def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype, threads, panel, size):
+    for name, value in zip(("PANEL_ROWS", "PANEL_SCORES", "LEAST_SCORES"), (*panel, 1), strict=True):
+        monkeypatch.setattr(_fast_numpy, name, value)
+    q, k, v = ((size * rng.standard_normal(shape)).astype(dtype) for shape in ((17, 4), (29, 4), (29, 6)))
+    v /= np.asarray(size, dtype=dtype)
+    slow, _ = attention._softmax_plain(xp, q, k, v)
+    rounding = 8 * np.finfo(dtype).eps * (1 + np.max(np.abs(q) @ np.abs(k.T))) * np.max(np.abs(v))
+    np.testing.assert_allclose(softmax_attention(q, k, v, threads), slow, atol=rounding, rtol=0)
+    k, q = np.abs(k), np.abs(q)
+    slow, least = attention._linear_plain(xp, q, k, v)
+    found, cancelling = linear_attention(q, k, v, threads)
+    np.testing.assert_allclose(found, slow, atol=64 * np.finfo(dtype).eps * np.max(np.abs(v)), rtol=0)
+    assert cancelling == pytest.approx(float(least), rel=1e-5)
+
+
+def test_one_thread_and_many_give_the_same_bits(rng, monkeypatch):
+    monkeypatch.setattr(_fast_numpy, "LEAST_SCORES", 1)
+    q, k, v = (rng.standard_normal((900, 8)) for _ in range(3))
+    assert np.array_equal(softmax_attention(q, k, v, 2), softmax_attention(q, k, v, 3))
+    q, k = np.abs(q), np.abs(k)
+    assert np.array_equal(linear_attention(q, k, v, 2)[0], linear_attention(q, k, v, 3)[0])
+
+
+def test_the_callers_setting_of_blas_is_restored(rng, monkeypatch):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    monkeypatch.setattr(_fast_numpy, "LEAST_SCORES", 1)
+
+    def threads():
+        return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+
+    q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
+    wanted = softmax_attention(q, k, v)
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = threads()
+        with ThreadPoolExecutor(4) as pool:  # calls overlap: the last one to leave restores
+            found = list(pool.map(lambda _: softmax_attention(q, k, v, 2), range(12)))
+        assert threads() == before
+        q[0, 0] = np.nan
+        assert np.isnan(softmax_attention(q, k, v, 2)[0]).all()
+        assert threads() == before
+    assert all(np.array_equal(x, wanted) for x in found)
+
+
+def test_without_threadpoolctl_one_thread_works(rng, monkeypatch):
+    monkeypatch.setattr(_fast_numpy, "_found", [None])
+    monkeypatch.setattr(_fast_numpy, "ThreadPoolExecutor", None)
+    q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
+    assert attend(q, k, v, threads=2).shape == (600, 8)
+
+
+@pytest.mark.parametrize(("threads", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError)])
+def test_threads_must_be_a_positive_integer(threads, error):
+    one = np.ones((2, 2))
+    with pytest.raises(error, match="threads = "):
+        attend(one, one, one, threads=threads)
