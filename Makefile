@@ -8,10 +8,10 @@ COMPAT ?=
 RESULT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest test-cupy gpu clean
+.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest test-cupy test-oracles gpu clean
 
 help:  ## list the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 book: $(VENV)/.ready  ## build the book and print the page to open
 	@$(RUN) tools.steps book
@@ -46,6 +46,9 @@ test-newest: $(VENV)-newest/.ready  ## the same with the newest allowed versions
 test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumPy must take over and say so
 	@$(VENV)-cupy/bin/python -m tools.steps fallback unit claims notebooks
 
+test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against PyTorch and the package entmax
+	@$(VENV)-oracles/bin/python -m tools.steps oracles
+
 gpu:  ## run all on a GPU with PYTHON's own packages and store the result (README: On a GPU)
 	@$(FIND_PYTHON)
 	@$(PYTHON) tools/environment.py
@@ -60,6 +63,6 @@ FIND_PYTHON = command -v $(PYTHON) >/dev/null 2>&1 || { echo "This project needs
 # What is newest changes from day to day, so that environment is made each time.
 .PHONY: $(VENV)-newest/.ready
 
-$(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready $(VENV)-cupy/.ready: pyproject.toml requirements.lock tools/environment.py
+$(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready $(VENV)-cupy/.ready $(VENV)-oracles/.ready: pyproject.toml requirements.lock tools/environment.py
 	@$(FIND_PYTHON)
 	@$(PYTHON) tools/environment.py $(@D)

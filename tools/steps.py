@@ -12,6 +12,7 @@ STEPS = {
     "format": ("-m", "ruff", "format", "--check", "."),
     "lint": ("-m", "ruff", "check", "."),
     "unit": PYTEST,
+    "oracles": ("-m", "pytest", "-q", "lib/tests/test_oracles.py"),
     "claims": ("-m", "attnsep.cli", "verify", "--compare"),
     "fallback": ("-m", "tools.cupy_fallback"),
     # nbval drives Jupyter, whose own warnings are not ours to turn into errors.

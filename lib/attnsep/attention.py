@@ -140,7 +140,7 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None):
     if report and name != "linear":
         raise ValueError("report = True: only kernel = 'linear' has row sums that can cancel")
     if (name == "performer") != (rng is not None):
-        raise ValueError(f"rng = {rng!r}: kernel = {kernel!r} {'needs' if rng is None else 'takes no'} generator")
+        raise ValueError(f"rng = {rng!r}: kernel = {kernel!r} {'needs a' if rng is None else 'takes no'} generator")
     rows, place = distinct_rows(q) if unique and name != "window" else (q, None)
     if name == "performer":
         rows, k = _performer_features(xp, rows, k, parameter, rng)
@@ -248,7 +248,7 @@ def _attend_linear(xp, q, k, v, kernel):
     # n additions and d products are rounded, each by at most ε of the terms.
     if float(cancelling) <= min((k.shape[0] + k.shape[1]) * xp.finfo(q.dtype).eps, 0.5):
         raise ValueError(
-            "q, k: a row's scores sum to 0 within rounding (alpha_lin = 0), so linear attention is undefined"
+            f"q, k: a row's weights for kernel = {kernel!r} sum to 0 within rounding (linear attention: alpha_lin = 0)"
         )
     return xp.matmul(q, xp.matmul(xp.matrix_transpose(k), v)) / total, cancelling
 

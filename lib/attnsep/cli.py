@@ -144,7 +144,7 @@ def _fires(options):
         return 0
     verdict = {True: "fires", False: "is silent", None: f"not drawn: more than {MOST_SIGNS} signs"}[row["fires"]]
     if row["method"] == "exact":
-        side = "at least" if row["bound"] < row["probability"] else "at most"
+        side = "at least" if row["bound"] <= row["probability"] > 0 else "at most"
         print(f"P[F fires] = {row['probability']:.12g} (exact)")
         print(f"proved: {side} {row['bound']:.6g}")
     else:

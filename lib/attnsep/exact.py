@@ -12,6 +12,7 @@ from attnsep.data import QueryData, require_integer, require_positive
 
 EPS = 2.0**-52
 TABLE_SUMS = 200_000
+MOST_SUMS = 20_000  # in the law of several groups
 MOST_COLUMNS = 10**300
 SHAPES = ("flat", "extreme")
 
@@ -203,7 +204,8 @@ def column_probability(groups, threshold):
     Raises
     ------
     ValueError, TypeError
-        If an argument is no such number, or doubles cannot tell the threshold from the sums next to it.
+        If an argument is no such number, doubles cannot tell the threshold from the sums next to it, or the cost is
+        above 20000.
 
     Notes
     -----
@@ -220,11 +222,14 @@ def column_probability(groups, threshold):
     threshold = _number("threshold", threshold)
     groups = [(abs(_number("weight", weight)), require_integer("count", count, least=0)) for weight, count in groups]
     *few, (last, count) = sorted(((w, k) for w, k in groups if w and k), key=lambda group: group[1]) or [(1, 0)]
+    if (cost := math.prod(k + 1 for _, k in few)) > MOST_SUMS:
+        raise ValueError(f"groups: {cost} sums of all but the largest, must be at most {MOST_SUMS}")
     sizes = abs(threshold) + last * count + sum(weight * k for weight, k in few)
     rounding = 0 if isinstance(sizes, Fraction) else 16 * EPS * sizes
     terms = []
     for plus in product(*(range(k + 1) for _, k in few)):
-        mass = math.prod(_row(k)[0][b] for b, (_, k) in zip(plus, few, strict=True))
+        if not (mass := math.prod(_row(k)[0][b] for b, (_, k) in zip(plus, few, strict=True))):
+            continue  # most of a long row is below the least double
         rest = threshold - sum(weight * (2 * b - k) for b, (weight, k) in zip(plus, few, strict=True))
         terms.append(mass * binomial_tail(count, _least_plus(count, last, rest, rounding)))
     return math.fsum(terms)

@@ -15,6 +15,7 @@ from attnsep.data import require_decimal, require_integer
 from attnsep.spec import require_kernel
 
 MOST_BITS = 10_000  # longer integer powers are enclosed instead of multiplied out
+MOST_RATIONAL_BITS = 1_000_000  # no tie with a number made of the parameters, which Python reads up to 4300 digits
 MOST_DIGITS = 100_000  # of the largest score's exponential, where a law needs it as a Fraction
 
 
@@ -29,12 +30,12 @@ class Power(NamedTuple):
         return _power_enclosure(self, digits)
 
     def rational(self):
-        """Return the number as an exact Fraction, or None if it is irrational: the base must be a v-th power.
+        """Return the number as an exact Fraction, or None if it is irrational, or too long for a tie.
 
-        Only powers are asked that an enclosure left in doubt, so their length is that of the parameters.
+        It is rational if and only if the base is a v-th power.
         """
         (p, q), (u, v) = self.base.as_integer_ratio(), self.exponent.as_integer_ratio()
-        if v >= max(p, q).bit_length():
+        if v >= max(p, q).bit_length() or u * p.bit_length() > v * MOST_RATIONAL_BITS:
             return Fraction(1) if p == q else None  # even 2^v is larger
         roots = _integer_root(p, v), _integer_root(q, v)
         return Fraction(*(root**u for root in roots)) if (roots[0] ** v, roots[1] ** v) == (p, q) else None
@@ -329,7 +330,8 @@ def _power_enclosure(R, digits):
         # slack is 1000 times as much.
         log, slack = (Decimal(p) / q).ln(), Decimal(10) ** (4 - digits)
         ends = ((log + sign * slack * (1 + log)) * u / v for sign in (-1, 1))
-        return tuple(end.exp() * (1 + sign * slack) for end, sign in zip(ends, (-1, 1), strict=True))
+        low, high = (end.exp() * (1 + sign * slack) for end, sign in zip(ends, (-1, 1), strict=True))
+        return max(low, Decimal(1)), high  # a lower one may be so near 0 that no Fraction could hold it
 
 
 def _integer_root(n, v):

@@ -6,7 +6,10 @@ Every function takes scores of shape (..., n) and returns weights of that shape.
 from array_api_compat import device
 
 from attnsep.arrays import common_namespace, require_floating
+from attnsep.data import require_integer
 from attnsep.spec import require_kernel
+
+HIGHEST = 10**30  # the power of this degree of any float between −1 and 1 is 0
 
 
 def softmax(scores):
@@ -80,7 +83,7 @@ def linear(scores):
     rounding = min(scores.shape[-1] * xp.finfo(scores.dtype).eps, 0.5)
     if not bool(xp.all(xp.abs(total) > rounding * size)):  # the one host synchronisation; NaN and inf fail it too
         raise ValueError(
-            "scores: a row sums to 0 (alpha_lin = 0) or to no finite number; linear attention is undefined"
+            "scores: a row's weights sum to 0 (linear attention: alpha_lin = 0) or to no finite number; it has none"
         )
     return scores / total
 
@@ -102,8 +105,8 @@ def polynomial(scores, degree):
 
     Raises
     ------
-    ValueError
-        If a row is empty, has a NaN or inf, or its powers sum to zero within rounding.
+    ValueError, TypeError
+        If the degree is no such number, a row is empty or has a NaN or inf, or its powers sum to zero within rounding.
 
     Notes
     -----
@@ -116,9 +119,11 @@ def polynomial(scores, degree):
     >>> polynomial(np.array([1.0, 3.0]), 2)
     array([0.1, 0.9])
     """
-    xp = _namespace(scores)
-    size = xp.max(xp.abs(scores), axis=-1, keepdims=True)
-    return linear((scores / xp.where(size == 0, xp.ones_like(size), size)) ** degree)
+    xp, degree = _namespace(scores), require_integer("degree", degree, least=1)
+    _, size = _largest(xp.abs(scores))
+    scores = scores / xp.where(size == 0, xp.ones_like(size), size)
+    power = xp.abs(scores) ** min(degree, HIGHEST)
+    return linear(xp.where(scores < 0, -power, power) if degree % 2 else power)
 
 
 def squared_relu(scores):
@@ -127,7 +132,7 @@ def squared_relu(scores):
     Parameters
     ----------
     scores : array, shape (..., n)
-        Real scores, one of each row above zero.
+        Real scores, one of each row above zero; -inf masks a token.
 
     Returns
     -------
@@ -136,7 +141,7 @@ def squared_relu(scores):
     Raises
     ------
     ValueError
-        As in `polynomial`, or if no score of a row is above zero.
+        If a row is empty, has a NaN or +inf, or no score above zero.
 
     Notes
     -----
@@ -158,7 +163,7 @@ def sigmoid(scores):
     Parameters
     ----------
     scores : array, shape (..., n)
-        Real scores.
+        Real scores; -inf masks a token.
 
     Returns
     -------
@@ -167,11 +172,12 @@ def sigmoid(scores):
     Raises
     ------
     ValueError
-        If a row is empty, has a NaN or inf, or all its sigmoids are 0 in floating point.
+        As in `softmax`.
 
     Notes
     -----
-    Normalised by the row sum, as every kernel here.  Extension.  Definition: def-kernels.
+    Normalised by the row sum, as every kernel here.  Where all scores are negative, all sigmoids are divided by the
+    exponential of the largest score, so that none underflows that counts.  Extension.  Definition: def-kernels.
 
     Examples
     --------
@@ -179,9 +185,9 @@ def sigmoid(scores):
     >>> sigmoid(np.array([0.0, 0.0]))
     array([0.5, 0.5])
     """
-    xp, _ = _largest(scores)
-    small = xp.exp(-xp.abs(scores))
-    return linear(xp.where(scores >= 0, xp.ones_like(small), small) / (1 + small))
+    xp, largest = _largest(scores)
+    zero = xp.zeros_like(scores)
+    return linear(xp.exp(xp.minimum(scores, zero) - xp.minimum(largest, zero)) / (1 + xp.exp(-xp.abs(scores))))
 
 
 def top_k(scores, k):
@@ -200,8 +206,8 @@ def top_k(scores, k):
 
     Raises
     ------
-    ValueError
-        As in `softmax`, or if k is larger than n.
+    ValueError, TypeError
+        As in `softmax`, or if k is no such number.
 
     Notes
     -----
@@ -214,7 +220,7 @@ def top_k(scores, k):
     array([0.269, 0.731, 0.   ])
     """
     xp, _ = _largest(scores)
-    if k > scores.shape[-1]:
+    if require_integer("k", k, least=1) > scores.shape[-1]:
         raise ValueError(f"k = {k}: must be at most n = {scores.shape[-1]}")
     rank = xp.argsort(xp.argsort(-scores, axis=-1, stable=True), axis=-1, stable=True)
     return softmax(xp.where(rank < k, scores, xp.full_like(scores, -xp.inf)))
@@ -226,7 +232,7 @@ def hard(scores):
     Parameters
     ----------
     scores : array, shape (..., n)
-        Real scores.  Only scores equal in floating point share.
+        Real scores; -inf masks a token.  Only scores equal in floating point share.
 
     Returns
     -------
@@ -258,7 +264,7 @@ def sparsemax(scores):
     Parameters
     ----------
     scores : array, shape (..., n)
-        Real scores.
+        Real scores; -inf masks a token.
 
     Returns
     -------
@@ -282,12 +288,13 @@ def sparsemax(scores):
     array([0.25, 0.75, 0.  ])
     """
     xp, largest = _largest(scores)
-    z = xp.sort(scores - largest, axis=-1, descending=True)
+    scores = xp.maximum(scores - largest, xp.full_like(scores, -2))  # θ ≥ −1, so what is lower changes nothing
+    z = xp.sort(scores, axis=-1, descending=True)
     rank = _ranks(xp, z)
     stay = 1 + rank * z > xp.cumulative_sum(z, axis=-1)
     kept = xp.sum(xp.where(stay, z, xp.zeros_like(z)), axis=-1, keepdims=True)
     theta = (kept - 1) / xp.sum(xp.astype(stay, z.dtype), axis=-1, keepdims=True)
-    return xp.maximum(scores - largest - theta, xp.zeros_like(scores))
+    return xp.maximum(scores - theta, xp.zeros_like(scores))
 
 
 def entmax(scores):
@@ -296,7 +303,7 @@ def entmax(scores):
     Parameters
     ----------
     scores : array, shape (..., n)
-        Real scores.
+        Real scores; -inf masks a token.
 
     Returns
     -------
@@ -321,7 +328,7 @@ def entmax(scores):
     (array([0.5, 0.5]), array([0., 1.]))
     """
     xp, largest = _largest(scores)
-    half = (scores - largest) / 2
+    half = xp.maximum((scores - largest) / 2, xp.full_like(scores, -2))  # θ ≥ −1, so what is lower changes nothing
     z = xp.sort(half, axis=-1, descending=True)
     rank = _ranks(xp, z)
     mean = xp.cumulative_sum(z, axis=-1) / rank

@@ -90,6 +90,117 @@ def linear(scores):
     return [score / sum(scores) for score in scores]
 
 
+def polynomial(scores, degree):
+    """Weights of one row in proportion to a power of the scores; exact on Fractions.
+
+    Examples
+    --------
+    >>> polynomial([1.0, 3.0], 2)
+    [0.1, 0.9]
+    """
+    return linear([score**degree for score in scores])
+
+
+def squared_relu(scores):
+    """Weights of one row in proportion to the squares of the positive scores; exact on Fractions.
+
+    Examples
+    --------
+    >>> squared_relu([-5.0, 1.0, 3.0])
+    [0.0, 0.1, 0.9]
+    """
+    return linear([max(score, 0) ** 2 for score in scores])
+
+
+def sigmoid(scores):
+    """Weights of one row in proportion to 1/(1 + e^{-score}).
+
+    Examples
+    --------
+    >>> sigmoid([0.0, 0.0])
+    [0.5, 0.5]
+    """
+    return linear([1 / (1 + math.exp(-score)) for score in scores])
+
+
+def top_k(scores, k):
+    """Softmax weights of one row over its k largest scores, the first of equal ones.
+
+    Examples
+    --------
+    >>> top_k([0.0, 0.0, 0.0], 2)
+    [0.5, 0.5, 0]
+    """
+    kept = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
+    shares = dict(zip(kept, softmax([scores[i] for i in kept]), strict=True))
+    return [shares.get(i, 0) for i in range(len(scores))]
+
+
+def hard(scores):
+    """Equal weights of one row on its largest scores.
+
+    Examples
+    --------
+    >>> hard([2.0, 1.0, 2.0])
+    [0.5, 0.0, 0.5]
+    """
+    return [(score == max(scores)) / scores.count(max(scores)) for score in scores]
+
+
+def sparsemax(scores, power=1):
+    """Weights max(score − θ, 0)^power of one row, by bisection of the θ at which they sum to one.
+
+    Examples
+    --------
+    >>> sparsemax([0.0, 2.0])
+    [0, 1.0]
+    """
+    low, high = max(scores) - 1, max(scores)
+    for _ in range(200):
+        middle = (low + high) / 2
+        enough = sum(max(score - middle, 0) ** power for score in scores) >= 1
+        low, high = (middle, high) if enough else (low, middle)
+    return [max(score - low, 0) ** power for score in scores]
+
+
+def entmax(scores):
+    """Weights max(score/2 − θ, 0)² of one row.
+
+    Examples
+    --------
+    >>> entmax([0.0, 2.0])
+    [0, 1.0]
+    """
+    return sparsemax([score / 2 for score in scores], power=2)
+
+
+def weights(scores, kernel="softmax"):
+    """Weights of one row by the kernel's name, with its parameter after a colon.
+
+    Examples
+    --------
+    >>> weights([1.0, 3.0], "polynomial:2")
+    [0.1, 0.9]
+    """
+    name, _, number = kernel.partition(":")
+    if name == "softmax":
+        return softmax([float(number or 1) * score for score in scores])
+    return OF_SCORES[name](scores, *map(int, number.split()))
+
+
+OF_SCORES = {
+    "linear": linear,
+    "polynomial": polynomial,
+    "squared-relu": squared_relu,
+    "sigmoid": sigmoid,
+    "topk": top_k,
+    "sparsemax": sparsemax,
+    "entmax": entmax,
+    "hard": hard,
+}
+FEATURES = {"elu+1": lambda x: x + 1 if x > 0 else math.exp(x), "relu": lambda x: max(x, 0)}
+
+
 def attend(q, k, v, kernel="softmax"):
     """Attention outputs of every query row, one row of scores at a time.
 
@@ -98,7 +209,16 @@ def attend(q, k, v, kernel="softmax"):
     >>> attend([[1.0]], [[1.0], [3.0]], [[4.0], [8.0]], kernel="linear")
     [[7.0]]
     """
-    return matmul([{"softmax": softmax, "linear": linear}[kernel](row) for row in matmul(q, transpose(k))], v)
+    name, _, number = kernel.partition(":")
+    if name in FEATURES:
+        kernel = "linear"
+        q, k = ([[FEATURES[name](x) for x in row] for row in rows] for rows in (q, k))
+    scores = matmul(q, transpose(k))
+    if name != "window":
+        return matmul([weights(row, kernel) for row in scores], v)
+    near = [[i for i in range(len(k)) if abs(i - j) <= int(number)] for j in range(len(q))]
+    rows = zip(scores, near, strict=True)
+    return [matmul([softmax([row[i] for i in places])], [v[i] for i in places])[0] for row, places in rows]
 
 
 def values(A1, A2, A3, X, kernel="softmax"):
@@ -109,8 +229,7 @@ def values(A1, A2, A3, X, kernel="softmax"):
     >>> values([[1], [3]], [[1], [3]], [[1.0], [3.0]], [[1]], kernel="linear")
     [[2.5], [2.5]]
     """
-    weights = [{"softmax": softmax, "linear": linear}[kernel](row) for row in kronecker_scores(A1, A2, X)]
-    return matmul(weights, A3)
+    return matmul([weights(row, kernel) for row in kronecker_scores(A1, A2, X)], A3)
 
 
 def network(rows, y, tau):

@@ -62,22 +62,22 @@ def fired_networks(rng, n, d, m, a, c, kernel, gap=0.1, *, draws=1000):
 
 
 def _window_rows(data, width):
-    """Return a function that says whether some row and column exceed the threshold."""
-    place = np.arange(data.n)
+    """Return a function that says whether some row and column exceed the threshold, one column at a time."""
+    place, width, classes = np.arange(data.n), min(width, data.n), data.classes(np)
     first, end = np.maximum(place - width, 0), np.minimum(place + width, data.n - 1) + 1
     kinds = list(zip((end - first).tolist(), (first == 0).tolist(), (place == 0).tolist(), strict=True))
     rows, floors = gains(data.n, data.a), {}
 
     def exceeds(y):
-        signs = y[1 + data.classes(np)]
-        signs[0] = 0  # the marked token has its own term
-        sums = np.vstack([np.zeros_like(signs[:1]), np.cumsum(signs, axis=0)])
-        sums = sums[end] - sums[first]
-        for j, pattern in enumerate(zip(*(y[row].tolist() for row in (0, 1, -1)), strict=True)):
+        for column in y.T:
+            pattern = tuple(column[[0, 1, -1]].tolist())
             if pattern not in floors:
                 found = {kind: _window_floor(data, rows, *kind, *pattern) for kind in set(kinds)}
                 floors[pattern] = np.array([found[kind] for kind in kinds])
-            if np.any(sums[:, j] > floors[pattern]):
+            signs = column[1 + classes]
+            signs[0] = 0  # the marked token has its own term
+            sums = np.concatenate([[0], np.cumsum(signs)])
+            if np.any(sums[end] - sums[first] > floors[pattern]):
                 return True
         return False
 
@@ -88,7 +88,7 @@ def _window_floor(data, rows, N, sees, own, y_first, y_own, y_last):
     """Return the floor that the sum of the other tokens' signs must exceed in a row that sees N tokens."""
     g, b = data.gap + data.c * (1 - y_last), data.b
     if not sees:
-        return g * N // b
+        return min(g * N // b, N)
     slope, R = g - data.a * y_first - b * y_own, rows[0] if own else rows[1]
     return floor_linear(g * (N - 1) / b + N, slope / b, R, 2 * N) - N  # from −N − 1, always, to N, never
 

@@ -197,7 +197,7 @@ def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
     Parameters
     ----------
     n, d, a, c, gap
-        As in `TokenData`; d up to 10^6.
+        As in `TokenData`; d up to 10^6, for top-k up to 20000 whatever k is.
     kernel : str
         As in ``gains.gains``.
 
@@ -370,14 +370,25 @@ def instance_fires(y, data, kernel="softmax"):
     rows, sight, own = gains(data.n, data.a, kernel, d=data.d), seen(data, kernel), data.marked_class + 1
     if sight.tokens < data.n:
         floors = {pattern: class_floor(data, rows, sight, *pattern) for pattern in _PATTERNS}
-        totals = sum(_kept(sight.tokens, data.d - 2, index) * y[index + 1] for index in range(1, data.d - 2)) + 0 * y[0]
-        return any(int(s) > floors[tuple(map(int, p))] for *p, s in zip(y[0], y[own], y[-1], totals, strict=True))
+        totals = _class_totals(y, data, sight.tokens)
+        return any(s > floors[tuple(map(int, p))] for *p, s in zip(y[0], y[own], y[-1], totals, strict=True))
     least = {pattern: least_plus(data, rows, *pattern) for pattern in _PATTERNS}
-    for column in zip(y[0], y[own], y[-1], sum(y[1:own]) + sum(y[own + 1 : -1]) + 0 * y[0], strict=True):
+    totals = sum((*y[1:own], *y[own + 1 : -1]), 0.0 * y[0])  # as floats, since an int8 overflows at d = 131
+    for column in zip(y[0], y[own], y[-1], totals, strict=True):
         *pattern, total = map(int, column)
         if (total + data.d - 3) // 2 >= least[tuple(pattern)]:
             return True
     return False
+
+
+def _class_totals(y, data, tokens):
+    """Return Σ_{k≠k*} t_k y_k of every column; whole numbers of any length, unlike an array's."""
+    sums = {0: 0.0 * y[0]}
+    for index in range(1, data.d - 2):
+        size = _kept(tokens, data.d - 2, index)
+        sums[size] = sums.get(size, sums[0]) + y[index + 1]
+    columns = zip(*sums.values(), strict=True)
+    return [sum(size * int(s) for size, s in zip(sums, column, strict=True)) for column in columns]
 
 
 def fires_probability(n, d, m, a, c, kernel="softmax", gap=0.1):
@@ -484,7 +495,7 @@ def class_bound(data, rows, sight, found):
 
 def _row_bound(data, sight, w, rest):
     slack, r = float(data.gap) - float(data.a) * w, rest / max(sight.tokens - 1, 1)
-    norm_squared = (w + (sight.own - 1) * r) ** 2 + sum(count * size**2 for size, count in sight.others) * r**2
+    norm_squared = (w + (sight.own - 1) * r) ** 2 + sum(count * (size * r) ** 2 for size, count in sight.others)
     return hoeffding(slack, float(data.b) ** 2 * norm_squared) if slack > 0 else 1.0
 
 
@@ -559,7 +570,7 @@ def kernel_bounds(n, d, a, c, kernel="softmax", gap=0.1):
 
 def _others_bound(data, sight, w, rest):
     slack, r = float(data.gap) - float(data.a + data.b) * w, rest / max(sight.tokens - 1, 1)
-    variance = ((sight.own - 1) ** 2 + sum(count * size**2 for size, count in sight.others)) * r**2
+    variance = ((sight.own - 1) * r) ** 2 + sum(count * (size * r) ** 2 for size, count in sight.others)
     return hoeffding(slack, float(data.b) ** 2 * variance) if slack > 0 < variance else float(slack <= 0)
 
 

@@ -236,3 +236,113 @@ def test_linear_sums_that_cancel_within_the_rounding_of_n_terms_are_refused():
     k[0] = np.float32(-1 + 2.0**-3)
     with pytest.raises(ValueError, match="alpha_lin = 0"):
         attend(np.ones((1, 1), np.float32), k, k, kernel="linear")
+
+
+# The other kernels
+
+OTHERS = (
+    "softmax:0.5", "polynomial:3", "squared-relu", "sigmoid", "elu+1", "relu", "topk:1", "topk:3", "sparsemax",
+    "entmax", "hard",
+)  # fmt: skip
+WIDTHS = ("window:0", "window:1", "window:2", "window:6", "window:7", "window:" + "9" * 30)
+
+
+@pytest.mark.parametrize("kernel", OTHERS + WIDTHS)
+@pytest.mark.parametrize("unique", [True, False])
+@pytest.mark.parametrize("blocks", [(1, 1), (2, 6), (3, 25), (512, 2**17)])
+def test_every_kernel_is_its_slow_twin(xp, rng, monkeypatch, kernel, unique, blocks):
+    monkeypatch.setattr(attention, "BLOCK_ROWS", blocks[0])
+    monkeypatch.setattr(attention, "BLOCK_SCORES", blocks[1])
+    q, k, v = draw(rng, 7, 7, 3, 2)
+    q, k = q - 0.2, k - 0.1
+    q[5] = q[2]
+    found = attend(*(xp.asarray(x) for x in (q, k, v)), kernel=kernel, unique=unique)
+    wanted = reference.attend(q.tolist(), k.tolist(), v.tolist(), kernel)
+    np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", OTHERS)
+def test_fewer_rows_than_keys(xp, rng, kernel):
+    q, k, v = draw(rng, 2, 9, 3, 4)
+    found = attend(*(xp.asarray(x, dtype=xp.float32) for x in (q, k, v)), kernel=kernel)
+    assert found.dtype == xp.float32
+    wanted = reference.attend(q.tolist(), k.tolist(), v.tolist(), kernel)
+    np.testing.assert_allclose(to_numpy(found), wanted, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("unique", [True, False])
+def test_performer_weighs_by_random_features_of_queries_and_keys(xp, rng, unique):
+    q, k, v = (3 * x for x in draw(rng, 6, 9, 4, 2))
+    q[4] = q[1]
+    arrays = [xp.asarray(x) for x in (q, k, v)]
+    found = to_numpy(attend(*arrays, kernel="performer:5", unique=unique, rng=np.random.default_rng(7)))
+    omega = np.random.default_rng(7).standard_normal((4, 5))
+    phi = [np.exp(x @ omega - np.sum(x * x, axis=1, keepdims=True) / 2) for x in (q, k)]
+    f = phi[0] @ phi[1].T
+    np.testing.assert_allclose(found, f / f.sum(1, keepdims=True) @ v, rtol=1e-12)
+
+
+def test_performer_comes_close_to_softmax_with_many_features(rng):
+    q, k, v = (x / 2 for x in draw(rng, 5, 9, 4, 2))
+    found = attend(q, k, v, kernel="performer:40000", rng=rng)
+    np.testing.assert_allclose(found, attend(q, k, v), atol=0.01)
+
+
+@pytest.mark.parametrize("kernel", ["topk:5", "entmax", "sigmoid", "window:50", "window:5000"])
+def test_memory_of_the_other_kernels(rng, kernel):
+    """All scores would take 128 MiB for the window, and 18 MiB for the others."""
+    q, k, v = draw(rng, 4096 if kernel.startswith("window") else 576, 4096, 8, 4)
+    assert added(lambda: attend(q, k, v, kernel=kernel)) < 10 * 2**20
+
+
+SIZES = [(2, 3, 0.7), (8, 6, 0.05), (12, 5, 1), (40, 22, 0.5)]  # b = c = 1/2: equal scores are equal floats, too
+SCORED = ("topk:1", "topk:2", "polynomial:5", "squared-relu", "sigmoid", "elu+1", "relu", "sparsemax", "entmax", "hard")
+
+
+@pytest.mark.parametrize("kernel", SCORED)
+@pytest.mark.parametrize(("n", "d", "a"), SIZES)
+def test_the_marked_tokens_weights_are_the_closed_ones(xp, n, d, a, kernel):
+    data = TokenData(n=n, d=d, a=a, c=0.5)
+    A = data.matrix(xp)
+    rows = to_numpy(values(A, A, A, data.X(xp), kernel))
+    closed = tokens.weights(n, a, kernel, d=d)
+    first = rows[:, 0] / (a * np.sqrt(data.log_n))
+    np.testing.assert_allclose(first, [closed.p] + [closed.q] * (n - 1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", SCORED)
+def test_other_networks_fire_where_the_exact_instance_does(rng, kernel):
+    fired = 0
+    for n, d, a in ((8, 6, 0.4), (30, 12, 0.7), (30, 12, 0.03)):
+        data = TokenData(n=n, d=d, a=a, c=0.5, gap="0.12345")
+        A = data.matrix(np)
+        rows = values(A, A, A, data.X(np), kernel)
+        for _ in range(20):
+            y = signs(rng, d, 1, np)
+            verdict = fires(rows, y, data.tau)
+            assert verdict is tokens.instance_fires(y, data, kernel)
+            fired += verdict
+    assert 0 < fired < 60
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda o: attend(o, o, o, kernel="topk:4"), ValueError, "k = 4: must be at most n = 3"),
+        (lambda o: attend(o[:2], o, o, kernel="window:1"), ValueError, "q: 2 rows, must be 3 as k has"),
+        (lambda o: attend(o, o, o, kernel="performer:4"), ValueError, "rng = None: kernel = 'performer:4' needs a gen"),
+        (
+            lambda o: attend(o, o, o, kernel="performer:4", rng=7),
+            TypeError,
+            "rng = 7: must be a numpy.random.Generator",
+        ),
+        (lambda o: attend(o, o, o, rng=7), ValueError, "rng = 7: kernel = 'softmax' takes no generator"),
+        (lambda o: attend(o, o, o, kernel="hard", report=True), ValueError, "report = True: only kernel = 'linear'"),
+        (lambda o: attend(-o, o, o, kernel="relu"), ValueError, "q, k: a row's weights for kernel = 'relu' sum to 0"),
+        (lambda o: attend(-o, o, o, kernel="squared-relu"), ValueError, "a row's weights sum to 0"),
+        (lambda o: values(o, o, o, np.ones((2, 2)), "performer:2"), ValueError, "needs a generator"),
+    ],
+)
+def test_bad_input_of_other_kernels_is_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call(np.ones((3, 2)))

@@ -189,3 +189,40 @@ def test_fires_with_huge_values_is_bad_usage(capsys, words):
     captured = capsys.readouterr()
     assert captured.err.startswith("attnsep: ")
     assert not captured.out
+
+
+@pytest.mark.parametrize(
+    ("kernel", "side"),
+    [
+        ("softmax:0.1", "at most"), ("polynomial:16", "at least"), ("squared-relu", "at most"), ("sigmoid", "at most"),
+        ("elu+1", "at most"), ("relu", "at most"), ("topk:3", "at least"), ("sparsemax", "at least"),
+        ("entmax", "at least"), ("hard", "at least"),
+    ],
+)  # fmt: skip
+def test_fires_of_every_kernel(capsys, kernel, side):
+    words = ["fires", "--n", "512", "--d", "130", "--m", "10", "--a", "0.8", "--c", "0.5", "--kernel", kernel]
+    assert cli.main(words) == 0
+    assert f"\nproved: {side} " in capsys.readouterr().out
+    assert cli.main([*words, "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["bound"] <= row["probability"]) is (side == "at least")
+    assert [row[name] for name in ("kernel", "method", "interval", "draws")] == [kernel, "exact", None, None]
+
+
+@pytest.mark.parametrize("kernel", ["performer:16", "window:0", "window:" + "9" * 40])
+def test_fires_by_sampling(capsys, kernel):
+    words = ["fires", "--n", "8", "--d", "6", "--m", "2", "--a", "0.8", "--c", "0.5", "--kernel", kernel]
+    assert cli.main([*words, "--draws", "40"]) == 0
+    out = capsys.readouterr().out
+    assert "(sampled: the frequency in 40 random networks)" in out
+    assert "with a confidence of 1 − 1e-06" in out
+    assert cli.main([*words, "--draws", "40", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["interval"][0] < row["probability"] < row["interval"][1]
+    assert [row[name] for name in ("bound", "method", "draws")] == [None, "sampled", 40]
+
+
+def test_a_lower_bound_that_reaches_one_is_a_lower_bound(capsys):
+    words = ["fires", "--n", "512", "--d", "130", "--m", "1000000000", "--a", "0.8", "--c", "0.5"]
+    assert cli.main(words) == 0
+    assert "P[F fires] = 1 (exact)\nproved: at least 1\n" in capsys.readouterr().out

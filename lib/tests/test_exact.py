@@ -364,3 +364,46 @@ def test_floats_tie_within_their_rounding_and_no_further():
     eps = 2.0**-52
     assert exact.column_probability([(1.0, 4)], 2 - 400 * eps) == 5 / 16
     assert exact.column_probability([(1.0, 4)], 2 - 40 * eps) == 1 / 16
+
+
+@pytest.mark.parametrize(("hits", "draws"), [(0, 1), (1, 1), (1, 2), (3, 10), (1, 150), (90, 150), (149, 150)])
+@pytest.mark.parametrize("alarm", [0.05, 1e-9, "1e-6"])
+def test_the_interval_ends_where_each_tail_is_half_the_alarm(hits, draws, alarm):
+    mp = pytest.importorskip("mpmath").mp.clone()
+    mp.dps = 60
+
+    def tail(p, first, last):
+        return mp.fsum(mp.binomial(draws, k) * p**k * (1 - p) ** (draws - k) for k in range(first, last + 1))
+
+    low, high = exact.clopper_pearson(hits, draws, alarm)
+    half, step = mp.mpf(float(alarm)) / 2, mp.mpf(10) ** -13
+    if hits == 0:
+        assert low == 0
+    else:
+        assert tail(low * (1 - step), hits, draws) < half < tail(low * (1 + step), hits, draws)
+    if hits == draws:
+        assert high == 1
+    else:
+        miss = 1 - mp.mpf(high)
+        near = max(step * miss, mp.mpf(3) / 10**16)  # high is a double
+        assert tail(high + near, 0, hits) < half < tail(high - near, 0, hits)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((-1, 5, 0.1), "hits = -1: must be at least 0"),
+        ((6, 5, 0.1), "hits = 6: must be at most draws = 5"),
+        ((0, 0, 0.1), "draws = 0: must be at least 1"),
+        ((1, 5, 0), "alarm = "),
+        ((1, 5, 1), "alarm = "),
+    ],
+)
+def test_intervals_of_nothing_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        exact.clopper_pearson(*arguments)
+
+
+def test_a_law_that_would_take_hours_is_refused():
+    with pytest.raises(ValueError, match="groups: 90000 sums of all but the largest, must be at most 20000"):
+        exact.column_probability([(1, 299), (2, 299), (3, 300)], 5)

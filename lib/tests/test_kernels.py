@@ -5,7 +5,7 @@ import pytest
 
 from attnsep import reference
 from attnsep.arrays import to_numpy
-from attnsep.kernels import KERNELS, linear, softmax
+from attnsep.kernels import KERNELS, linear, polynomial, sigmoid, softmax, top_k, weights
 
 ROWS = [[0.5], [1.0, 3.0], [-2.0, 0.5, 4.0], [700.0, -700.0, 699.0], [-3.0, -1.0], [1e-300, 2e-300], [5.0] * 9]
 
@@ -86,3 +86,124 @@ def test_half_precision_is_refused(kernel):
     """Its sum over 70000 tokens overflows, and all weights would be 0."""
     with pytest.raises(TypeError, match="scores: dtype float16"):
         kernel(np.ones(70_000, np.float16))
+
+
+# All kernels whose weights depend on the scores alone
+
+NAMES = (
+    "softmax:0", "softmax:0.5", "polynomial:1", "polynomial:3", "polynomial:8", "squared-relu", "sigmoid", "topk:1",
+    "topk:2", "sparsemax", "entmax", "hard",
+)  # fmt: skip
+SHIFTABLE = ("softmax", "softmax:0.5", "topk:2", "sparsemax", "entmax", "hard")
+MASKABLE = ("softmax", "softmax:2", "squared-relu", "sigmoid", "topk:2", "sparsemax", "entmax", "hard")
+FAR = [
+    [1.0, 3.0],
+    [-2.0, 0.5, 4.0],
+    [-3.0, -1.0, -1.25, 0.5],
+    [700.0, -700.0, 699.0],
+    [5.0] * 9,
+    [0.0, 0.25, 0.5, 0.25, 0.0, 0.5],
+    [1e200, -1e200, 1e199],
+    [0.0, 1.0, 2.0 - 2**-40, 2.0, -1e9],
+]
+
+
+def twin(row, kernel):
+    """The twin on Fractions, where it can."""
+    exact = not kernel.startswith(("softmax", "sigmoid", "topk"))
+    return [float(f) for f in reference.weights([Fraction(s) for s in row] if exact else row, kernel)]
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+@pytest.mark.parametrize("row", FAR)
+def test_every_kernel_is_its_slow_twin(xp, kernel, row):
+    if (largest := max(map(abs, row))) > 700 and kernel.startswith(("softmax", "sigmoid", "topk")):
+        row = [s / largest for s in row]  # the twin's exponentials would overflow
+    f = to_numpy(weights(xp.asarray([row, row]), kernel))
+    np.testing.assert_allclose(f, [twin(row, kernel)] * 2, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_random_rows_are_their_slow_twin_in_both_precisions(xp, rng, kernel):
+    scores = rng.uniform(0.05, 3, (4, 30))
+    for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-4)):
+        row = xp.asarray(scores, dtype=getattr(xp, dtype))
+        f = weights(row, kernel)
+        assert f.dtype == row.dtype
+        assert f.shape == row.shape
+        wanted = [twin(line.tolist(), kernel) for line in to_numpy(row)]
+        np.testing.assert_allclose(to_numpy(f), wanted, rtol=tolerance, atol=tolerance / 100)
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_permuting_tokens_permutes_all_weights(rng, kernel):
+    scores, order = rng.uniform(0.1, 3, 12), rng.permutation(12)
+    np.testing.assert_allclose(weights(scores[order], kernel), weights(scores, kernel)[order], rtol=1e-13, atol=1e-16)
+
+
+@pytest.mark.parametrize("kernel", SHIFTABLE)
+def test_a_shift_changes_nothing(rng, kernel):
+    scores = rng.integers(-64, 64, 12) / 16  # exact sums
+    np.testing.assert_allclose(weights(scores + 1000, kernel), weights(scores, kernel), rtol=1e-12)
+
+
+def test_a_shift_changes_the_others():
+    row = np.array([1.0, 2.0])
+    for kernel in ("linear", "polynomial:2", "squared-relu", "sigmoid"):
+        assert abs(weights(row + 1, kernel) - weights(row, kernel)).max() > 0.01
+
+
+@pytest.mark.parametrize("kernel", MASKABLE)
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_a_masked_token_is_as_one_left_out(xp, rng, kernel, scale):
+    scores = scale * np.append(rng.standard_normal(6), 1.0)
+    masked = weights(xp.asarray(np.insert(scores, [0, 4], -np.inf)), kernel)
+    wanted = np.insert(weights(scores, kernel), [0, 4], 0)
+    np.testing.assert_allclose(to_numpy(masked), wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", ["squared-relu", "sigmoid", "topk:1", "sparsemax", "entmax", "hard", "polynomial:2"])
+@pytest.mark.parametrize("row", [[np.nan, 1.0], [np.inf, 1.0], [-np.inf, -np.inf]])
+def test_rows_without_weights_are_refused_without_a_warning(xp, kernel, row):
+    with pytest.raises(ValueError, match="scores: a row"):
+        weights(xp.asarray([[1.0, 2.0], row]), kernel)
+
+
+def test_top_k_gives_ties_to_the_lowest_index(xp):
+    found = [to_numpy(top_k(xp.asarray([1.0, 2.0, 1.0, 2.0, 1.0]), k)) for k in range(1, 6)]
+    assert [np.flatnonzero(f).tolist() for f in found] == [[1], [1, 3], [0, 1, 3], [0, 1, 2, 3], [0, 1, 2, 3, 4]]
+    assert np.flatnonzero(to_numpy(top_k(xp.asarray([0.0, -0.0, 0.0]), 2))).tolist() == [0, 1]
+
+
+def test_sigmoids_of_very_negative_scores_keep_their_ratio():
+    """1/(1 + e^745.5) is a subnormal double of one bit, and 1/(1 + e^2000) is 0."""
+    for low in (-745.0, -2000.0):
+        np.testing.assert_allclose(sigmoid(np.array([low, low - 0.5])), softmax(np.array([0.0, -0.5])), rtol=1e-14)
+
+
+def test_powers_of_any_degree_keep_their_sign():
+    for degree in (10**300, 2**60, 3 * 10**30):
+        assert polynomial(np.array([-2.0, 1.0, 1.5]), degree).tolist() == [1, 0, 0]
+    assert polynomial(np.array([-2.0, 2.0, 2.0]), 10**300 + 1).tolist() == [-1, 1, 1]
+    assert polynomial(np.array([3.0, 2.0], np.float32), 10**300).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda row: polynomial(row, 0), ValueError, "degree = 0: must be at least 1"),
+        (lambda row: polynomial(row, 0.5), TypeError, "degree = 0.5: must be an integer"),
+        (lambda row: polynomial(row, 3), ValueError, "scores: a row's weights sum to 0"),
+        (lambda row: weights(-abs(row), "squared-relu"), ValueError, "scores: a row's weights sum to 0"),
+        (lambda row: top_k(row, 0), ValueError, "k = 0: must be at least 1"),
+        (lambda row: top_k(row, 1.5), TypeError, "k = 1.5: must be an integer"),
+        (lambda row: top_k(row, 3), ValueError, "k = 3: must be at most n = 2"),
+        (lambda row: weights(row, "window:2"), ValueError, "kernel = 'window:2': .* use attention.attend"),
+        (lambda row: weights(row, "elu.1"), ValueError, "kernel = 'elu.1': must be one of"),
+        (lambda row: weights(row.astype(int), "hard"), TypeError, "scores: dtype int64"),
+        (lambda row: weights(row[:0], "entmax"), ValueError, "scores: shape \\(0,\\), must have at least one token"),
+    ],
+)
+def test_bad_input_is_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call(np.array([-1.0, 1.0]))

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from attnsep import tokens
+from attnsep import reference, tokens
 from attnsep.data import TokenData
 from attnsep.gains import Power, floor_linear
 from attnsep.network import signs
@@ -30,10 +30,32 @@ def outputs(n, d, a, c, kernel, marked=0):
     sums = [sum(row) for row in A]
     rows = []
     for s in sums:
-        u = [mp.power(n, number(s * other)) if kernel == "softmax" else number(s * other) for other in sums]
-        f = [weight / mp.fsum(u) for weight in u]
+        f = row_weights(s, sums, kernel, n, d)
         rows.append([mp.fsum(f[i] * number(A[i][k]) for i in range(n)) for k in range(d)])
     return rows
+
+
+def row_weights(s, sums, kernel, n, d):
+    """Weights of a row from its own sum and all sums, which make the scores; ties among these are exact."""
+    name, _, parameter = kernel.partition(":")
+    L, scores = mp.log(n), [s * other for other in sums]
+    u = [number(score) for score in scores]
+    if name in ("sparsemax", "entmax"):
+        return getattr(reference, name)([L * x for x in u])
+    if name == "softmax":
+        u = [mp.power(n, number(parameter or 1) * x) for x in u]
+    elif name == "topk":
+        kept = sorted(range(n), key=lambda i: (-scores[i], i))[: int(parameter)]
+        u = [mp.power(n, x) * (i in kept) for i, x in enumerate(u)]
+    elif name == "sigmoid":
+        u = [1 / (1 + mp.power(n, -x)) for x in u]
+    elif name == "elu+1":  # φ(s √L · 1_d) is one number, and the entries of a key are not negative
+        u = [d + mp.sqrt(L) * number(other) for other in sums]
+    elif name == "hard":
+        u = [mp.mpf(score == max(scores)) for score in scores]
+    else:
+        u = [x ** int(parameter or {"squared-relu": 2}.get(name, 1)) for x in u]
+    return [x / mp.fsum(u) for x in u]
 
 
 def enumerated(n, d, a, c, kernel, gap, marked=0):
@@ -80,6 +102,43 @@ def test_ties_of_linear_attention_are_rational():
     fired, ties = enumerated(4, 6, "0.5", "0.4", "linear", "0.1")
     assert ties
     assert tokens.column_probability(4, 6, 0.5, 0.4, "linear") == sum(fired) / 64
+
+
+OTHERS = (
+    "softmax:0", "softmax:1.5", "polynomial:1", "polynomial:5", "squared-relu", "relu", "sigmoid", "elu+1",
+    "sparsemax", "entmax", "hard",
+)  # fmt: skip
+SMALL = [  # n, d, a, c with t = 1, 2, 3
+    (3, 5, "0", "0.5"), (5, 7, "0.02", "0.05"), (4, 6, "0.6", "0.1"), (2, 3, "0.7", "0.5"), (4, 4, "1", "0.5"),
+    (6, 5, "0.1", "0.3"), (8, 6, "0.4", "0.5"), (6, 4, "0.7", "0.9"), (9, 5, "0.05", "0.35"), (6, 4, "0", "0.3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", OTHERS)
+@pytest.mark.parametrize(("n", "d", "a", "c"), SMALL)
+def test_one_column_of_every_kernel_is_the_enumeration_of_all_signs(n, d, a, c, kernel):
+    fired, _ = enumerated(n, d, a, c, kernel, "0.1")
+    assert tokens.column_probability(n, d, a, c, kernel) == close(sum(fired) / 2**d, abs=1e-15)
+
+
+@pytest.mark.parametrize(("n", "d", "a", "c"), [*SMALL, (12, 6, "0.3", "0.2")])
+def test_one_column_of_top_k_is_the_enumeration_of_all_signs(n, d, a, c):
+    for k in range(1, n + 1):
+        kernel, data = f"topk:{k}", TokenData(n=n, d=d, a=a, c=c)
+        fired, _ = enumerated(n, d, a, c, kernel, "0.1")
+        assert tokens.column_probability(n, d, a, c, kernel) == close(sum(fired) / 2**d, abs=1e-15)
+        for column, wanted in zip(product((1, -1), repeat=d), fired, strict=True):
+            assert tokens.instance_fires(np.array(column, np.int8)[:, None], data, kernel) is wanted
+
+
+def test_sigmoid_on_both_sides_of_the_strength_from_which_the_other_rows_see_more():
+    """The marked token's own row has the larger gain at n = 2 and 3, and the smaller one beyond."""
+    for (n, d), a, gap in product(((2, 4), (3, 5), (6, 8)), ("0.3", "2"), ("0.05", "0.1", "0.3", "0.33", "0.5")):
+        fired, _ = enumerated(n, d, a, "0.5", "sigmoid", gap)
+        assert tokens.column_probability(n, d, a, "0.5", "sigmoid", gap) == sum(fired) / 2**d
+    data = TokenData(n=30, d=12, a="0.7", c="0.5", gap="0.12345")
+    column = np.array([1, 1, -1, 1, 1, -1, -1, 1, 1, 1, -1, 1])[:, None]
+    assert tokens.instance_fires(column, data, "sigmoid")  # in the other rows alone
 
 
 @pytest.mark.parametrize("gap", ["0", "0.3", "0.7", "2"])
@@ -355,6 +414,40 @@ def test_bounds_hold(c, kernel):
     assert weak
 
 
+EVERY = (*OTHERS, "softmax", "linear", "topk:1", "topk:2", "topk:5", "polynomial:40")
+
+
+@pytest.mark.parametrize("kernel", EVERY)
+def test_bounds_of_every_kernel_hold(kernel):
+    strong = weak = 0
+    for (d, t), a, c in product(((7, 1), (12, 3), (300, 1), (300, 4)), ("0", "0.05", "0.2", "1.5"), ("0.3", "0.95")):
+        parameters = ((d - 2) * t, d, a, c, kernel)
+        pi = tokens.column_probability(*parameters)
+        for bounds in (tokens.column_bounds, tokens.kernel_bounds):
+            low, high = bounds(*parameters)
+            assert low <= pi <= high * (1 + 1e-12)
+            strong, weak = strong + (low > 0), weak + (high < 1)
+    assert strong or kernel == "softmax:0"
+    assert weak
+
+
+def test_numbers_beyond_an_arrays_are_counted_exactly():
+    data = TokenData(n=10**300, d=1002, a="0.05", c="0.5")
+    y = np.ones((1002, 1))
+    y[1:502] = -1
+    for k in (2, 10**20, 10**298 + 7, 10**300 - 5):
+        assert tokens.instance_fires(y, data, f"topk:{k}") is False
+        assert tokens.instance_fires(-y, data, f"topk:{k}") is False
+        assert tokens.instance_fires(abs(y), data, f"topk:{k}") is True
+    assert tokens.instance_fires(np.ones((1002, 1), np.int8), data) is True  # 999 is no int8
+
+
+def test_top_k_with_two_long_kinds_of_classes_is_refused_or_computed():
+    assert tokens.column_probability(2 * 10**6, 10**6 + 2, "0.1", "0.5", "topk:1000000") < 1e-300
+    with pytest.raises(ValueError, match="groups: 500000 sums of all but the largest, must be at most 20000"):
+        tokens.column_probability(2 * 10**6, 10**6 + 2, "0.1", "0.5", "topk:1500000")
+
+
 def test_one_eighth_is_attained():
     assert tokens.column_bounds(2, 3, 0.7, 0.5)[0] == tokens.column_probability(2, 3, 0.7, 0.5) == 0.125
 
@@ -391,6 +484,13 @@ def test_an_instance_is_what_the_signs_say(rng):
         (lambda: tokens.fires_probability(6, 5, 0, 0.5, 0.5), "m = 0"),
         (lambda: tokens.fires_bounds(6, 5, 0, 0.5, 0.5), "m = 0"),
         (lambda: tokens.errors(6, 5, 1, 0.05, 0.7, 0.5, by="luck"), "by = 'luck': must be exact or bound"),
+        (lambda: tokens.weights(5, 1, "topk:6"), "kernel = 'topk:6': k must be at most n = 5"),
+        (lambda: tokens.weights(5, 1, "window:1"), "kernel = 'window:1': has rows with more than two weights"),
+        (lambda: tokens.values_closed(6, 5, 1, 0.5, "topk:2"), "kernel = 'topk:2': has no closed form of four entries"),
+        (
+            lambda: tokens.seen(TokenData(n=6, d=5, a=1, c=0.5, marked=2), "topk:2"),
+            "marked = 2: must be 0 for top-k, which breaks ties by position",
+        ),
         (lambda: tokens.sizes(1, 0.05, 0.7, 0.5), "delta = "),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, 0), "t = 0"),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=3), "d_max = 3"),
