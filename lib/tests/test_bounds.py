@@ -86,7 +86,7 @@ def test_columns_needed_is_exact():
 
 @pytest.mark.parametrize("delta", ["0.3", 0.125, "0.01"])
 @pytest.mark.parametrize("tau", ["0.5", 0.9])
-@pytest.mark.parametrize(("low", "high", "spike"), [(0.2, 0.3, 4.0), (1.0, 1.0, 1.5)])
+@pytest.mark.parametrize(("low", "high", "spike"), [(0.2, 0.3, 4.0), (1.0, 1.0, 2.0)])
 def test_sizes_by_bound_are_smallest(delta, tau, low, high, spike):
     n, m = bounds.query_sizes_bound(delta, tau, low, high, spike)
 
@@ -96,6 +96,24 @@ def test_sizes_by_bound_are_smallest(delta, tau, low, high, spike):
     assert enough(n, m)
     assert not any(enough(n, fewer) for fewer in range(1, m))
     assert not any(enough(smaller, any_m) for smaller in range(2, n) for any_m in range(1, 12))
+
+
+def test_the_last_size_that_may_be_tried_is_tried():
+    data = ("0.1", "0.5", 0.2, 0.3, 4.0)
+    n, m = bounds.query_sizes_bound(*data)
+    assert bounds.query_sizes_bound(*data, n_max=n) == (n, m)
+    with pytest.raises(ValueError, match=f"n_max = {n - 1}: no n up to it"):
+        bounds.query_sizes_bound(*data, n_max=n - 1)
+
+
+@pytest.mark.parametrize("inf", [float("inf"), float("-inf"), float("nan")])
+def test_spike_weight_needs_finite_numbers(inf):
+    far = 1.7e308  # finite, but not twice of it
+    cases = [(inf, 0.3, 1.0), (1.0, inf, 1.0), (1.0, 0.3, inf), (far, 0.3, far), (1.0, far, far), (0.69, 0.3, 1.0)]
+    for case in cases:
+        with pytest.raises(ValueError, match=r"log_n = .*: must be finite, log_n at least log 2"):
+            bounds.spike_weight(*case)
+    assert bounds.spike_weight(float(mp.log(2)), 0.0, 0.0) == 0.5
 
 
 @pytest.mark.parametrize(

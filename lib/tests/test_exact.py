@@ -82,7 +82,7 @@ def test_binomial_tail_to_twelve_digits(n, deviations):
             assert {7.0: 1e-13, 36.7: 1e-305}[deviations] < wanted < {7.0: 1e-11, 36.7: 1e-290}[deviations]
 
 
-@pytest.mark.parametrize("n", [1, 7, 300, 1000, 20_000])
+@pytest.mark.parametrize("n", [1, 7, 300, 1000, 4000])
 @pytest.mark.parametrize("p", ["0.001", Fraction(1, 3), 0.5, 0.93])
 def test_binomial_tail_for_any_p(n, p):
     chance = mp.mpf(Fraction(p).numerator) / Fraction(p).denominator
@@ -255,7 +255,7 @@ def test_sizes_at_a_power_of_two_use_the_tie():
 
 def test_worst_scores_are_worst():
     for n, high, marked in product(
-        (1, 2, 5, 8), (Fraction(1), Fraction(7, 6), Fraction(3)), (0, 1, Fraction(7, 2), 50)
+        (1, 2, 4, 6), (Fraction(1), Fraction(7, 6), Fraction(3)), (0, 1, Fraction(7, 2), 50)
     ):
 
         def norm(scores, marked=marked):
