@@ -120,7 +120,7 @@ def main(chapter=None):
             print(f"CHAPTER={chapter}: must be one of {', '.join(path.stem for path in paths)}", file=sys.stderr)
             return 2
         paths = [path for path in paths if path.stem in (chapter, *READ_THE_RECORD)]
-    evidence = verify(progress=True)
+    evidence = verify(progress=True, jobs=2)
     wrong = [item for item in evidence if not item.as_expected]
     for item in wrong:
         print(f"{item.claim.id}: {item.line}", file=sys.stderr)

@@ -13,7 +13,7 @@ STEPS = {
     "lint": ("-m", "ruff", "check", "."),
     "unit": PYTEST,
     "oracles": ("-m", "pytest", "-q", "lib/tests/test_oracles.py"),
-    "claims": ("-m", "attnsep.cli", "verify", "--compare"),
+    "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),
     "fallback": ("-m", "tools.cupy_fallback"),
     # nbval drives Jupyter, whose own warnings are not ours to turn into errors.
     "notebooks": (*PYTEST, "--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters"),

@@ -48,6 +48,7 @@ def main(arguments=None):
     run_parser = commands.add_parser("verify", help="run claims and their controls")
     run_parser.add_argument("ids", nargs="*", metavar="id", help="claims to run; all of them if left out")
     run_parser.add_argument("--backend", choices=BACKENDS, help="array library (default: ATTNSEP_BACKEND, else auto)")
+    run_parser.add_argument("--jobs", type=int, default=1, help="processes to use (default: 1)")
     run_parser.add_argument("--json", action="store_true", help="print a list of objects")
     run_parser.add_argument("--compare", action="store_true", help="fail also where the run differs from the record")
     _add_theorem(commands)
@@ -252,7 +253,7 @@ def _verify(options):
     except (ValueError, RuntimeError) as error:
         print(f"attnsep: {error}", file=sys.stderr)
         return 2
-    evidence = verify(options.ids, xp=xp, progress=not options.json)
+    evidence = verify(options.ids, xp=xp, progress=not options.json, jobs=options.jobs)
     if options.json:
         print(json.dumps([item.to_json() for item in evidence], indent=1, ensure_ascii=False))
     else:

@@ -303,7 +303,7 @@ def least_plus(data, rows, y_first, y_own, y_last):
     ----------
     data : TokenData
         The data.
-    rows : tuple of Power
+    rows : tuple of gains
         Gains R of the two kinds of row, as from ``gains.gains``.
     y_first, y_own, y_last : int
         The signs y_1, y_{k*} and y_d, each 1 or -1.

@@ -289,3 +289,12 @@ def test_tables_show_what_failed(ledger):
     html = tables.card("somewhere")._repr_html_()
     assert '<a href="somewhere.html#a-claim">a-claim</a>' in html
     assert "section &lt;1&gt;" in html
+
+
+def test_processes_find_what_one_process_finds():
+    ids = ("tensor-trick", "main-theorem-worked-instance", "golden-ratio-law")
+    rows = [[item.to_json() | {"seconds": 0} for item in framework.verify(ids, jobs=jobs)] for jobs in (1, 2)]
+    assert rows[0] == rows[1]
+    assert [row["id"] for row in rows[0]] == list(ids)
+    with pytest.raises(ValueError, match="jobs = 0: must be at least 1"):
+        framework.verify(ids, jobs=0)

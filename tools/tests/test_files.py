@@ -45,7 +45,7 @@ def test_nothing_is_stored_when_a_claim_is_not_as_expected(monkeypatch, capsys):
         class claim:
             id = "a-claim"
 
-    monkeypatch.setattr(notebooks, "verify", lambda progress: [Wrong])
+    monkeypatch.setattr(notebooks, "verify", lambda **options: [Wrong])
     monkeypatch.setattr(notebooks, "write", lambda *_: pytest.fail("wrote"))
     assert notebooks.main() == 1
     assert "nothing was stored" in capsys.readouterr().err
@@ -55,7 +55,7 @@ def test_nothing_is_stored_when_a_cell_fails(monkeypatch, capsys):
     def failing(path):
         raise CellExecutionError("traceback", "NameError", "x")
 
-    monkeypatch.setattr(notebooks, "verify", lambda progress: [])
+    monkeypatch.setattr(notebooks, "verify", lambda **options: [])
     monkeypatch.setattr(notebooks, "executed", failing)
     monkeypatch.setattr(notebooks, "write", lambda *_: pytest.fail("wrote"))
     monkeypatch.setenv("ATTNSEP_RECORD", "unused")

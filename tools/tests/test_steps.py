@@ -28,7 +28,7 @@ def test_notebooks_are_compared_strictly():
 
 
 def test_claims_are_compared_with_the_record():
-    assert steps.STEPS["claims"][-2:] == ("verify", "--compare")
+    assert steps.STEPS["claims"][-4:] == ("verify", "--compare", "--jobs", "2")
 
 
 def test_the_book_is_built_with_warnings_as_errors():

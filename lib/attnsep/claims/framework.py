@@ -6,12 +6,15 @@ amount v, and leaves all else valid.  Everything a reader sees of a claim's stat
 """
 
 import math
+import multiprocessing
 import re
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 from attnsep.arrays import backend_name, namespace
+from attnsep.data import require_integer
 
 MARKS = ("source", "completed", "extension")
 LEVELS = ("certified", "exact", "verified", "sampled", "measured")
@@ -382,7 +385,7 @@ def check(id):
         raise ClaimFailed(f"{id}: expected {evidence.claim.expect}, found: {evidence.line}")
 
 
-def verify(ids=None, *, xp=None, progress=False):
+def verify(ids=None, *, xp=None, progress=False, jobs=1):
     """Run many claims.
 
     Parameters
@@ -393,6 +396,8 @@ def verify(ids=None, *, xp=None, progress=False):
         Array namespace; left out, ``arrays.namespace()`` decides.
     progress : bool
         Show a bar on standard error if that is a terminal.
+    jobs : int
+        Number of processes, at least 1.  Claims do not depend on each other, so the evidence is the same.
 
     Returns
     -------
@@ -401,19 +406,35 @@ def verify(ids=None, *, xp=None, progress=False):
 
     Raises
     ------
-    ValueError
-        If an id is unknown.
+    ValueError, TypeError
+        If an id is unknown, or jobs is no integer of at least 1.
     """
     if isinstance(ids, str):
         raise TypeError(f"ids = {ids!r}: must be a sequence of ids")
     entries = [find(id) for id in dict.fromkeys(ids)] if ids else claims()
-    if progress:
-        try:
-            from tqdm import tqdm
-        except ImportError:  # a bar is a comfort, not a dependency
-            return [run(entry, xp) for entry in entries]
-        entries = tqdm(entries, unit="claim", disable=None, leave=False)
-    return [run(entry, xp) for entry in entries]
+    jobs = min(require_integer("jobs", jobs, least=1), len(entries))
+    if jobs == 1:
+        return list(_with_bar((run(entry, xp) for entry in entries), len(entries), progress))
+    backend = backend_name(namespace() if xp is None else xp)
+    # Fresh interpreters: a fork of a process whose BLAS has threads may hang.
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = pool.map(_run_in_process, [entry.id for entry in entries], [backend] * len(entries))
+        return list(_with_bar(found, len(entries), progress))
+
+
+def _run_in_process(id, backend):
+    import attnsep.claims  # noqa: F401  fills the ledger
+
+    return run(find(id), namespace(backend))
+
+
+def _with_bar(evidence, total, progress):
+    """Return the evidence as it comes, with a bar where that is wanted and possible."""
+    try:
+        from tqdm import tqdm
+    except ImportError:  # a bar is a comfort, not a dependency
+        return evidence
+    return tqdm(evidence, total=total, unit="claim", disable=None if progress else True, leave=False)
 
 
 def claims():
