@@ -9,7 +9,8 @@ copy of the project, never into the project itself, and meets the module's docte
 
 A mutant is killed if a test fails or the module no longer loads.  One that needs more processor time than the
 unchanged code by the factor and seconds of LIMIT has looped, which counts as killed; a slow or busy machine adds
-waiting, not processor time.  One without a verdict after PATIENCE times as long by the clock stops the run.
+waiting, not processor time.  After PATIENCE times as long by the clock it is given up without a verdict, and the run
+fails.
 """
 
 import ast
@@ -163,6 +164,7 @@ def prepare(folder):
     shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "_build", "__pycache__", ".*_cache"))
     os.chdir(copy)
     sys.path.insert(0, str(copy / "lib"))  # before the folder where the project is installed from
+    sys.dont_write_bytecode = False  # all but the mutant is compiled once
     for name in ("array_api_compat.numpy", "array_api_strict", "flint", "mpmath", "numpy", "pytest"):
         importlib.import_module(name)
 
@@ -288,7 +290,7 @@ def main(only=""):
     name, _, again = only.partition(":")
     if name not in ("", *MODULES) or again not in ("", "survivors"):
         raise SystemExit(f"ONLY={only}: must be one of {', '.join(MODULES)}, or one of them and :survivors")
-    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"), "1")
     result = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {"modules": {}}
     result["tool"] = f"cosmic-ray {importlib.metadata.version('cosmic-ray')}"
     result["date"] = date.today().isoformat()

@@ -355,7 +355,6 @@ def query_errors_bound(n, m, tau, low, high, spike):
     >>> errors.softmax_silent_on_v1, errors.softmax_fires_on_v0 == 4 * math.exp(-12.5)
     (0.0625, True)
     """
-    QueryData(n=n, low=low, high=high, spike=spike)  # it names what breaks its rules
     require_integer("m", m, least=1)
     require_positive("tau", tau)
     if require_positive("spike", spike) <= 1:

@@ -210,7 +210,7 @@ def column_probability(groups, threshold):
     Notes
     -----
     If every weight and the threshold are int, Fraction or str, ties are decided exactly.  As soon as one is a float,
-    sums within its rounding of the threshold (16 ε times the sizes that enter) count as ties: so 0.3 is a tie with
+    sums within its rounding of the threshold (32 ε times the sizes that enter) count as ties: so 0.3 is a tie with
     3 × 0.1, though the doubles differ.
     Cost: the product of count + 1 over all groups but the largest.
 

@@ -10,6 +10,7 @@ mpmath = pytest.importorskip("mpmath")  # a machine that lends its GPU may lack 
 mp = mpmath.mp.clone()
 mp.dps = 50
 RANGES = [(0.2, 0.3), (1.0, 1.0), (0.01, 30.0), (1e-6, 1e-6)]
+FLAT = (bounds.softmax_flat, bounds.linear_flat)
 close = pytest.approx
 
 
@@ -39,6 +40,12 @@ def test_spike_weight_far_beyond_matrices():
     for spike in (0.9, 1.0, 1.1):
         weight = 1 / (1 + (n - 1) * mp.exp(mp.mpf(0.3)) * n ** (-mp.mpf(spike)))
         assert bounds.spike_weight(float(mp.log(n)), 0.3, spike) == close(float(weight), rel=1e-12)
+
+
+def test_what_no_double_holds_is_0_or_1_or_inf():
+    assert [bounds.spike_weight(1e4, 0.0, spike) for spike in (0.0, 1.0, 3.0)] == [0.0, 0.5, 1.0]
+    assert bounds.softmax_flat(2, 1.0, 1000.0) == (float(mp.exp(-999) / 2), float("inf"))
+    assert bounds.softmax_spike(2, 1000.0, 1.0) == (float(2 * mp.exp(-1000)), float("inf"))
 
 
 @pytest.mark.parametrize("n", [2, 60, 1000])
@@ -104,13 +111,14 @@ def test_the_last_size_that_may_be_tried_is_tried():
     assert bounds.query_sizes_bound(*data, n_max=n) == (n, m)
     with pytest.raises(ValueError, match=f"n_max = {n - 1}: no n up to it"):
         bounds.query_sizes_bound(*data, n_max=n - 1)
+    assert bounds.query_sizes_bound("0.7", "0.9", 0.1, 0.1, 9.0, n_max=2) == (2, 1)
 
 
 @pytest.mark.parametrize("inf", [float("inf"), float("-inf"), float("nan")])
 def test_spike_weight_needs_finite_numbers(inf):
     far = 1.7e308  # finite, but not twice of it
-    cases = [(inf, 0.3, 1.0), (1.0, inf, 1.0), (1.0, 0.3, inf), (far, 0.3, far), (1.0, far, far), (0.69, 0.3, 1.0)]
-    for case in cases:
+    rounded = [(1e200, 0.3, 1e200), (1.0, far, far)]
+    for case in [(inf, 0.3, 1.0), (1.0, inf, 1.0), (1.0, 0.3, inf), (0.69, 0.3, 1.0), *rounded]:
         with pytest.raises(ValueError, match=r"log_n = .*: must be finite, log_n at least log 2"):
             bounds.spike_weight(*case)
     assert bounds.spike_weight(float(mp.log(2)), 0.0, 0.0) == 0.5
@@ -132,7 +140,11 @@ def test_spike_weight_needs_finite_numbers(inf):
         (lambda: bounds.query_sizes_bound(0, 0.5, 0.2, 0.3, 4.0), "delta = 0"),
         (lambda: bounds.query_sizes_bound("0.1", "1", 0.2, 0.3, 4.0), "tau = '1'"),
         (lambda: bounds.query_sizes_bound("0.1", "0.5", 0.2, 0.3, 4.0, n_max=50), "n_max = 50"),
-        (lambda: bounds.query_sizes_bound("0.1", "0.5", 0.2, 0.3, 4.0, n_max=1), "n_max = 1"),
+        (lambda: bounds.query_sizes_bound("0.1", "0.5", 0.2, 0.3, 4.0, n_max=1), "n_max = 1: must be at least 2"),
+        *((lambda flat=flat: flat(1, 0.2, 0.3), "n = 1: must be at least 2") for flat in FLAT),
+        *((lambda flat=flat: flat(9, 0.4, 0.3), "low = 0.4, high = 0.3: must satisfy") for flat in FLAT),
+        (lambda: bounds.linear_spike(9, 0.4, 0.3, 4.0), "low = 0.4, high = 0.3: must satisfy"),
+        (lambda: bounds.softmax_spike(9, -0.3, 4.0), "low = -0.3: must be finite and above 0"),
     ],
 )
 def test_bad_input_is_named(call, words):

@@ -209,3 +209,48 @@ def test_row_sums_are_one_plus_the_mark():
     sums = data.matrix(np).sum(axis=1) / math.sqrt(data.log_n)
     np.testing.assert_allclose(np.delete(sums, 7), 1, rtol=1e-14)
     assert sums[7] == pytest.approx(1.25, rel=1e-14)
+
+
+def test_the_largest_and_the_smallest_numbers():
+    for value in ("1e300", "1e-1000", 10**300, Fraction(10**300), "9.9e299", 1e4):
+        assert require_decimal("a", value) == Fraction(str(value))
+    for value in ("1e-1001", "9e-1001", "1e301", 10**301):
+        with pytest.raises(ValueError, match=f"a = .*{value}.*: must be 0 or between 1e-1000 and 1e300"):
+            require_decimal("a", value)
+    for value in ("1.1e300", "9e300", f"{10**301}/3"):
+        with pytest.raises(ValueError, match=f"a = '{value}': must be at most 1e300"):
+            require_decimal("a", value)
+
+
+@pytest.mark.parametrize("data", [QueryData(n=4), TokenData(**GOOD)])
+def test_data_are_frozen_and_named(data):
+    with pytest.raises(AttributeError, match="cannot assign to field 'n'"):
+        data.n = 8
+    with pytest.raises(TypeError, match="positional argument"):
+        type(data)(4, 5, 0, 0.5)
+
+
+def test_defaults_and_types_are_as_said(xp):
+    data = QueryData(n=4)
+    assert (data.low, data.high, data.spike, data.position, data.d) == (math.log(1.2), math.log(1.4), None, 0, 8)
+    assert (TokenData(**GOOD).marked, TokenData(**GOOD).gap) == (0, Fraction(1, 10))
+    assert [type(end) for end in (QueryData(n=2, low=1, high=2).low, QueryData(n=2, low=1, high=2).high)] == [float] * 2
+    kind = type(xp.ones(1))
+    made = [data.matrix(np.random.default_rng(1), xp=xp)[0], *(getattr(TokenData(**GOOD), f)(xp) for f in TOKEN_ARRAYS)]
+    assert [type(array) for array in made] == [kind] * 4
+
+
+TOKEN_ARRAYS = ("matrix", "X", "classes")
+
+
+def test_arrays_are_numpys_unless_told_otherwise(monkeypatch):
+    monkeypatch.setenv("ATTNSEP_BACKEND", "numpy")
+    for name in TOKEN_ARRAYS:
+        np.testing.assert_array_equal(getattr(TokenData(**GOOD), name)(), getattr(TokenData(**GOOD), name)(np))
+
+
+@pytest.mark.parametrize(("spike", "position", "odd"), [(5.0, 0, 2), (5.0, 2, 1), (None, 2, 2), (None, 0, 2)])
+def test_the_odd_token_is_the_last_ordinary_one(spike, position, odd):
+    v = QueryData(n=3, low=1.0, high=2.0, spike=spike, position=position).scores(None, fill="one-high")
+    assert v[odd] == 2.0
+    assert sum(v == 2.0) == 1

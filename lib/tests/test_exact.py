@@ -239,6 +239,16 @@ def test_exact_sizes_are_smallest(delta, tau, size):
         assert not any(enough(pis, any_m) for any_m in range(1, 30))
 
 
+def test_the_last_size_that_may_be_tried_is_tried():
+    data = ("0.1", "0.75", LOW, HIGH, 4.0)
+    assert exact.query_sizes_exact(*data, n_max=43) == (43, 4)
+    with pytest.raises(ValueError, match=r"n_max = 42: no n up to it has all four errors at most delta = 0.1"):
+        exact.query_sizes_exact(*data, n_max=42)
+    with pytest.raises(ValueError, match="n_max = 1: must be at least 2"):
+        exact.query_sizes_exact(*data, n_max=1)
+    assert exact.query_sizes_exact("0.8", "0.9", LOW, HIGH, 9.0, n_max=2) == (2, 1)
+
+
 def test_extreme_sizes_are_smallest():
     delta, tau, data = "0.2", "0.8", (0.5, 1.5, 3.0, "extreme")
     n, m = exact.query_sizes_exact(delta, tau, *data)
@@ -297,7 +307,7 @@ def test_weights_of_the_kernels_go_straight_in():
         (lambda: exact.binomial_tail(3, 1, 1.0), ValueError, "p = 1.0"),
         (lambda: exact.column_probability([(1.0, 2)], float("inf")), ValueError, "threshold = inf"),
         (lambda: exact.column_probability([(None, 2)], 1), TypeError, "weight = None"),
-        (lambda: exact.column_probability([(1, -2)], 1), ValueError, "count = -2"),
+        (lambda: exact.column_probability([(1, -1)], 1), ValueError, "count = -1"),
         (lambda: exact.query_fires_probability(0.5, 0.5, 1, 1, 0.1), ValueError, "n = 1"),
         (lambda: exact.query_fires_probability(0.5, 0.5, 2, 0, 0.1), ValueError, "m = 0"),
         (lambda: exact.query_errors_exact(1, 1, 0.5, 1.0, 1.0, 4.0), ValueError, "n = 1"),
@@ -344,6 +354,24 @@ def test_fires_probability_keeps_its_digits(pi):
 def test_more_guards(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_limits_are_where_they_are_said_to_be():
+    powers = [2**k for k in range(17)]
+    assert len(exact.sum_law([*powers, 199_999 - sum(powers)])) <= 200_000
+    with pytest.raises(ValueError, match="weights: up to 200001 different sums, must be at most 200000"):
+        exact.sum_law([*powers, 200_000 - sum(powers)])
+    with pytest.raises(ValueError, match=f"weights: up to {3**30} different sums"):
+        exact.sum_law([7**k for k in range(30)] * 2)
+    assert exact.column_probability([(1, 24), (2, 24), (3, 31), (5, 40)], 999) == 0.0  # 25 × 25 × 32 = 20000
+    with pytest.raises(ValueError, match="groups: 20001 sums of all but the largest, must be at most 20000"):
+        exact.column_probability([(1, 2), (2, 58), (3, 112), (5, 200)], 999)
+    assert exact.fires_probability(0.5, 10**300) == 1.0
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 255, 256, 257, 300, 1000, 10**6])
+def test_logarithms_of_factorials_to_eighteen_digits(n):
+    assert abs(mp.mpf(str(exact._log_factorial(n))) - mp.loggamma(n + 1)) < mp.mpf(10) ** -20
 
 
 @pytest.mark.parametrize("value", ["1/0", "1e400", "words"])
@@ -407,3 +435,31 @@ def test_intervals_of_nothing_are_refused(arguments, words):
 def test_a_law_that_would_take_hours_is_refused():
     with pytest.raises(ValueError, match="groups: 90000 sums of all but the largest, must be at most 20000"):
         exact.column_probability([(1, 299), (2, 299), (3, 300)], 5)
+
+
+def test_every_size_that_enters_is_rounded():
+    """Threshold 1, weights 2 × 1 and 3 × 1: sizes 6, so 192 ε."""
+    eps, groups = 2.0**-52, [(1.0, 2), (1.0, 3)]
+    assert exact.column_probability(groups, 1.0) == 6 / 32
+    assert exact.column_probability(groups, 1 - 189 * eps) == 6 / 32
+    assert exact.column_probability(groups, 1 - 195 * eps) == 16 / 32
+
+
+def test_where_doubles_cannot_decide_is_where_a_sum_may_be():
+    """The rounding is 0.71: sums of ten signs may meet rests of up to 10 + 2 × 0.71."""
+    groups = [(1e14, 1), (1.0, 10)]
+    for rest in (-11, -8, 0, 8, 11):
+        with pytest.raises(ValueError, match="threshold: doubles cannot tell"):
+            exact.column_probability(groups, 1e14 + rest)
+    assert exact.column_probability(groups, 1e14 + 12) == 0.0
+    assert exact.column_probability(groups, 1e14 - 12) == 0.5
+
+
+def test_a_threshold_that_no_sum_exceeds_is_no_size():
+    with pytest.raises(ValueError, match="n_max = 5: no n up to it"):
+        exact.query_sizes_exact("0.1", "0." + 30 * "9", LOW, HIGH, 4.0, n_max=5)
+
+
+def test_long_rows_whose_ends_are_below_the_least_double():
+    found = exact.column_probability([(1, 1100), (1, 1200)], 40)
+    assert found == close(float(reference_tail(2300, 1171)), rel=1e-12)
