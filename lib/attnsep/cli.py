@@ -145,9 +145,8 @@ def _fires(options):
         return 0
     verdict = {True: "fires", False: "is silent", None: f"not drawn: more than {MOST_SIGNS} signs"}[row["fires"]]
     if row["method"] == "exact":
-        side = "at least" if row["bound"] <= row["probability"] > 0 else "at most"
         print(f"P[F fires] = {row['probability']:.12g} (exact)")
-        print(f"proved: {side} {row['bound']:.6g}")
+        print(f"proved: {row['side']} {row['bound']:.6g}")
     else:
         low, high = row["interval"]
         print(f"P[F fires] ≈ {row['probability']:.4g} (sampled: the frequency in {row['draws']} random networks)")
@@ -172,6 +171,7 @@ def _fires_row(options):
         "bound": found.bound,
         "fires": found.fires,
         "seed": options.seed,
+        "side": found.side,
         "method": "sampled" if sampled else "exact",
         "interval": found.interval,
         "draws": found.draws,
@@ -181,6 +181,7 @@ def _fires_row(options):
 class _Found(NamedTuple):
     probability: float
     bound: float | None
+    side: str | None
     fires: bool | None
     interval: list | None = None
     draws: int | None = None
@@ -193,7 +194,8 @@ def _exact(options, parameters, data):
         n, d, m, *rest = parameters
         low, high = tokens.kernel_bounds(n, d, *rest)
         low, high = fires_probability(low, m), min(1.0, m * high)
-    return _Found(tokens.fires_probability(*parameters), low or high, _instance(options, data))
+    side = "at least" if low > 0 else "at most"
+    return _Found(tokens.fires_probability(*parameters), low or high, side, _instance(options, data))
 
 
 def _sampled(options, parameters):
@@ -201,7 +203,7 @@ def _sampled(options, parameters):
     one, hits = (
         sampling.fired_networks(np.random.default_rng(options.seed), *parameters, draws=number) for number in (1, draws)
     )
-    return _Found(hits / draws, None, one == 1, list(clopper_pearson(hits, draws, ALARM)), draws)
+    return _Found(hits / draws, None, None, one == 1, list(clopper_pearson(hits, draws, ALARM)), draws)
 
 
 def _instance(options, data):

@@ -7,7 +7,7 @@ from attnsep.gains import floor_linear, gains
 from attnsep.spec import require_kernel
 
 SAMPLED = ("performer", "window")
-MOST_NUMBERS = 10**8  # drawn or summed for one network
+MOST_NUMBERS, MOST_IN_ALL = 10**8, 2 * 10**9  # drawn or summed, for one network and for all
 
 
 def fired_networks(rng, n, d, m, a, c, kernel, gap=0.1, *, draws=1000):
@@ -33,7 +33,7 @@ def fired_networks(rng, n, d, m, a, c, kernel, gap=0.1, *, draws=1000):
     Raises
     ------
     ValueError, TypeError
-        If a parameter breaks one of these rules, or one network would need more than 10^8 numbers.
+        If a parameter breaks one of these rules, or one network would need more than 10^8 numbers, or all 2·10^9.
 
     Notes
     -----
@@ -54,10 +54,12 @@ def fired_networks(rng, n, d, m, a, c, kernel, gap=0.1, *, draws=1000):
     name, parameter = require_kernel(kernel)
     if name not in SAMPLED:
         raise ValueError(f"kernel = {kernel!r}: has an exact law, see tokens.fires_probability")
-    if max(data.n * m, data.d * m, data.d * (parameter if name == "performer" else 1)) > MOST_NUMBERS:
+    numbers = max(data.n * m, data.d * m, data.d * (parameter if name == "performer" else 1))
+    if numbers > MOST_NUMBERS:
         raise ValueError(f"n, d, m, kernel = {n}, {d}, {m}, {kernel!r}: one network must need at most 10^8 numbers")
+    if numbers * require_integer("draws", draws, least=1) > MOST_IN_ALL:
+        raise ValueError(f"draws = {draws}: must be at most {MOST_IN_ALL // numbers} for networks of this size")
     exceeds = _window_rows(data, parameter) if name == "window" else _performer_rows(data, parameter, rng)
-    draws = require_integer("draws", draws, least=1)
     return sum(exceeds(2 * rng.integers(0, 2, (data.d, m)) - 1) for _ in range(draws))
 
 

@@ -94,6 +94,7 @@ def test_fires_json(capsys, a, kernel, probability):
         "bound",
         "fires",
         "seed",
+        "side",
         "method",
         "interval",
         "draws",
@@ -106,6 +107,7 @@ def test_fires_json(capsys, a, kernel, probability):
     assert row["bound"] <= row["probability"] if probability > 0.5 else row["bound"] >= row["probability"]
     assert row["fires"] is (probability > 0.5)
     assert [row[name] for name in contract[-3:]] == ["exact", None, None]
+    assert row["side"] == ("at least" if probability > 0.5 else "at most")
 
 
 def test_fires_in_words(capsys):
@@ -116,6 +118,12 @@ def test_fires_in_words(capsys):
     assert lines[2] == "one instance (seed 3): fires"
     assert cli.main(["fires", *WORKED, "--a", "0.05"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("proved: at most 0.12")
+
+
+def test_an_upper_bound_of_one_is_not_called_a_lower_one(capsys):
+    sizes = ["--n", "12", "--d", "8", "--m", "1000", "--a", "0.05", "--c", "0.5", "--kernel", "linear"]
+    assert cli.main(["fires", *sizes]) == 0
+    assert "proved: at most 1\n" in capsys.readouterr().out
 
 
 def test_fires_takes_text_as_decimals(capsys):

@@ -164,3 +164,11 @@ def test_other_bad_input_is_rejected():
         counting.critical_gain(-1)
     with pytest.raises(TypeError, match=r"n = 2\.5"):
         CountData(**{**QUARTER, "n": 2.5})
+
+
+def test_every_term_of_the_bound_counts_where_d_is_small():
+    data = CountData(n=400, d=7, a="0.7", c="0.3", share="1/4")
+    g, R = float(data.gap), 400**1.19
+    E = [np.exp(-(x**2) * 5 / (2 * 0.49)) for x in (0.7 * R / (R + 3) - g, g, 0.6 + g - 0.7)]
+    assert min(E) > 0.1
+    assert counting.differ_bound(data) == pytest.approx(np.dot([1, 2, 1], E) / 4, rel=1e-9)

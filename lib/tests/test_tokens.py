@@ -518,3 +518,36 @@ def test_a_million_columns_are_decided_at_once(rng):
     """Eight thresholds, not one for each column."""
     data = tokens.TokenData(n=6, d=5, a=0.05, c=0.97)
     assert not tokens.instance_fires(signs(rng, 5, 300_000, np), data)
+
+
+def test_kernel_bounds_hold_at_random_parameters(rng):
+    """Small d, several t and gaps: where the own class's other tokens and b w matter most."""
+    kernels = (
+        "softmax",
+        "softmax:0.3",
+        "linear",
+        "polynomial:3",
+        "elu+1",
+        "sigmoid",
+        "sparsemax",
+        "entmax",
+        "hard",
+        "topk:4",
+    )
+    told = 0
+    for _ in range(1200):
+        d, t = int(rng.integers(3, 14)), int(rng.integers(1, 15))
+        a, c, gap = rng.uniform(0, 1, 3).round(2) * (1, 1, 0.7)
+        if (d - 2) * t < 4 or not 0 < c < 1:
+            continue
+        parameters = ((d - 2) * t, d, round(a, 2), round(c, 2), kernels[rng.integers(len(kernels))], round(gap, 3))
+        low, high = tokens.kernel_bounds(*parameters)
+        assert low <= tokens.column_probability(*parameters) <= high * (1 + 1e-12), parameters
+        told += high < 1
+    assert told > 100
+    # Each of the two terms that the bound could lack: the mark's own b w, and the rest of its class.
+    assert (
+        tokens.column_probability(6, 8, "0.48", "0.58", "softmax", "0.6")
+        <= tokens.kernel_bounds(6, 8, "0.48", "0.58", "softmax", "0.6")[1]
+    )
+    assert tokens.kernel_bounds(40, 3, "0.1", "0.88", "linear")[1] >= 0.25
