@@ -394,7 +394,7 @@ def query_sizes_exact(delta, tau, low, high, spike, shape="flat", *, n_max=10_00
         marked, *others = _query_groups(n, low, high, spike, shape)
         if (pi := _column(marked, tau)) > 0:
             # Fewer columns leave softmax silent too often, more only raise the other errors.
-            m = 1 if pi == 1 else max(1, math.ceil(math.log(largest) / math.log1p(-pi)))
+            m = max(1, math.ceil(math.log(largest) / math.log1p(-pi)))  # π ≤ 1/2, since τ > 0
             # Linear attention on V_1 comes first: as a rule it is what fails, so the others are rarely computed.
             if m <= MOST_COLUMNS and all(fires_probability(_column(u, tau), m) <= largest for u in reversed(others)):
                 return n, m

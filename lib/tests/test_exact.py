@@ -265,13 +265,13 @@ def test_sizes_at_a_power_of_two_use_the_tie():
 
 def test_worst_scores_are_worst():
     for n, high, marked in product(
-        (1, 2, 4, 6), (Fraction(1), Fraction(7, 6), Fraction(3)), (0, 1, Fraction(7, 2), 50)
+        (1, 2, 3, 5), (1, Fraction(7, 6), 2, 3), (0, Fraction(1, 2), 1, Fraction(3, 2), Fraction(7, 2), 50)
     ):
 
         def norm(scores, marked=marked):
             return (marked**2 + sum(u**2 for u in scores)) / Fraction(marked + sum(scores)) ** 2
 
-        found = [u for u, count in exact.worst_scores(n, Fraction(1), high, marked) for _ in range(count)]
+        found = [u for u, count in exact.worst_scores(n, Fraction(1), Fraction(high), marked) for _ in range(count)]
         assert len(found) == n
         grid = [1 + (high - 1) * Fraction(step, 5) for step in range(6)]
         assert norm(found) == max(map(norm, combinations_with_replacement(grid, n)))
@@ -463,3 +463,15 @@ def test_a_threshold_that_no_sum_exceeds_is_no_size():
 def test_long_rows_whose_ends_are_below_the_least_double():
     found = exact.column_probability([(1, 1100), (1, 1200)], 40)
     assert found == close(float(reference_tail(2300, 1171)), rel=1e-12)
+
+
+def test_silence_of_very_many_columns():
+    assert exact.silent_probability(1e-17, 10**17) == close(math.exp(-1), rel=1e-14)
+    for function in (exact.silent_probability, exact.fires_probability):
+        for pi in (-0.1, -1.0, 1.1, math.nan):
+            with pytest.raises(ValueError, match=f"pi = {pi}: must be a probability"):
+                function(pi, 1)
+
+
+def test_an_error_of_almost_one_still_needs_a_column():
+    assert exact.query_sizes_exact("0.9999999999999", "0.5", LOW, HIGH, 4.0) == (2, 1)
