@@ -9,7 +9,7 @@ COMPAT ?=
 RESULT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest test-cupy test-oracles mutants gpu clean
+.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles fuzz mutants gpu clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,11 +44,17 @@ test-oldest: $(VENV)-oldest/.ready  ## unit tests, claims, notebooks with the ol
 test-newest: $(VENV)-newest/.ready  ## the same with the newest allowed versions, whatever the lock says
 	@$(VENV)-newest/bin/python -m tools.steps unit claims notebooks
 
+repeat: $(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready  ## reruns, other random draws, chapters twice, kills: what must not depend on luck; about an hour
+	@$(RUN) tools.repeat
+
 test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumPy must take over and say so
 	@$(VENV)-cupy/bin/python -m tools.steps fallback unit claims notebooks
 
 test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against PyTorch and the package entmax
 	@$(VENV)-oracles/bin/python -m tools.steps oracles
+
+fuzz: $(VENV)/.ready  ## 300 random inputs for every public function and verb; make check has a few fixed ones
+	@$(RUN) tools.steps fuzz
 
 mutants: $(VENV)-mutants/.ready  ## change the library in one place at a time (or ONLY=module): do the tests notice? half an hour
 	@$(VENV)-mutants/bin/python -m tools.mutants $(if $(ONLY),"$(ONLY)")

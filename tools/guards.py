@@ -92,21 +92,22 @@ LAYERS = (
     "cli",
 )
 BESIDE = {
-    "reference": set(),
-    "bounds": {"data"},
-    "exact": {"data", "bounds"},
+    "reference": {"arrays", "data", "spec"},
+    "bounds": {"arrays", "data"},
+    "exact": {"arrays", "data", "bounds"},
     "gains": {"data", "spec"},
-    "tokens": {"data", "spec", "exact", "bounds", "gains"},
+    "tokens": {"arrays", "data", "spec", "exact", "bounds", "gains"},
     "sampling": {"data", "gains", "spec"},
     "ablation": {"arrays", "attention", "bounds", "data", "exact", "spec", "tokens"},
     "ragged": {"arrays", "data", "exact", "spec", "tokens"},
-    "readout": {"data", "spec", "tokens"},
+    "readout": {"arrays", "data", "spec", "tokens"},
     "perturbed": {"data", "spec", "tokens"},
     "scaling": {"data", "exact", "spec", "tokens"},
-    "sensitivity": {"bounds", "data", "exact", "spec", "tokens"},
+    "sensitivity": {"arrays", "bounds", "data", "exact", "spec", "tokens"},
     "counting": {"arrays", "bounds", "data", "exact", "gains", "spec"},
-    "bench": {"attention", "data", "spec"},
-    "certify": set(),
+    "files": set(),
+    "bench": {"arrays", "attention", "data", "files", "spec"},
+    "certify": {"arrays", "data"},
     "figures": set(),
 }
 CLAIMS_MAY = {*BESIDE} - {"figures"}
@@ -153,6 +154,25 @@ def _imported(nodes):
                 yield from (f"attnsep.{alias.name}" for alias in node.names)
             else:
                 yield node.module or ""
+
+
+# Draws: claims take random numbers from one place, so that all of them can be exchanged at once.
+
+DRAWING = ("default_rng", "random", "RandomState")
+FRAMEWORK = ((0, "default_rng"), (1, "random"))  # np.random.default_rng, once
+
+
+def draw_problems(module, source):
+    """Return where a module of the claims draws random numbers past ``framework.generator``."""
+    nodes = list(ast.walk(ast.parse(source)))
+    found = [name for name in _imported(nodes) if {"random", "secrets"} & set(name.split("."))]
+    found += [node.id for node in nodes if isinstance(node, ast.Name) and node.id in DRAWING]
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node.attr in DRAWING and getattr(node.value, "id", "") != "rng":
+            found.append(node.attr)
+    if module == "claims.framework":
+        found = [name for number, name in enumerate(sorted(found)) if (number, name) not in FRAMEWORK]
+    return [f"{module}: {name}: claims draw from framework.generator(seed) alone" for name in found]
 
 
 # Closure: ledger and chapters name the same things.

@@ -1,7 +1,7 @@
 """Run the chapters and store their outputs: python -m tools.notebooks [chapter]
 
-Claims first: if one is not as expected, or a cell raises, nothing is stored. Then all files are replaced at once,
-each by a rename.
+Claims first: if one is not as expected, or a cell raises, nothing is stored. Then all files are replaced together
+(tools/files.py): a run that is interrupted while it does so is completed by the next one.
 """
 
 import base64
@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from attnsep.claims import status_line, verify
 from attnsep.claims.record import record_path, record_text
-from tools.files import CHAPTERS, ROOT, write
+from tools.files import CHAPTERS, PENDING, ROOT, finish, pending, store
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
@@ -114,6 +114,9 @@ def with_status(readme, sentence):
 
 def main(chapter=None):
     """Run and store; return the exit status."""
+    if pending():
+        print("Completing what an interrupted run had begun to store.", file=sys.stderr)
+    _report(finish())
     paths = sorted(CHAPTERS.glob("*.ipynb"))
     if chapter is not None:
         if chapter not in [path.stem for path in paths]:
@@ -145,11 +148,20 @@ def main(chapter=None):
         readme = ROOT / "README.md"
         texts[readme] = with_status(readme.read_text(encoding="utf-8"), status_line())
     texts[target] = record
-    for path, content in texts.items():
-        write(path, content)
+    kept = store(texts)
+    _report(kept)
     print(f"{len(paths)} chapters, the record and the README's status line stored.")
-    return 0
+    return int(bool(kept))
+
+
+def _report(kept):
+    for path in kept:
+        print(f"{path}: changed since the run that was to replace it, so it was left alone", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except KeyboardInterrupt:
+        print(f"Interrupted: {PENDING if pending() else 'what is stored comes from one run'}.", file=sys.stderr)
+        sys.exit(130)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from tools.files import ROOT
+from tools.files import PENDING, ROOT, pending
 
 PYTEST = ("-m", "pytest", "-q", "-n", "2", "--dist", "loadfile")
 STEPS = {
@@ -33,16 +33,21 @@ STEPS = {
 # A second array library, which promises nothing beyond the array API, stands in for a GPU.  The notebooks check every
 # claim, and their lines must be those that NumPy gave.  Not part of `make test`, whose time it would nearly double.
 STEPS["strict notebooks"] = STEPS["notebooks"]
-STRICT = {"ATTNSEP_BACKEND": "array_api_strict"}
+# Fuzzing: random inputs, many more than the fixed ones that the unit tests take.
+STEPS["fuzz"] = (*PYTEST, "lib/tests/test_fuzz.py", "lib/tests/test_fuzz_cli.py")
+ENVIRONMENT = {"strict notebooks": {"ATTNSEP_BACKEND": "array_api_strict"}, "fuzz": {"ATTNSEP_FUZZ": "300"}}
 
 
 def main(names):
     """Run the steps; a failure does not stop the later ones, but makes the exit status 1."""
+    if pending():
+        print(f"Nothing was run: {PENDING}.", file=sys.stderr)
+        return 1
     results = []
     for name in names:
         print(f"--- {name}", flush=True)
         start = time.monotonic()
-        environment = os.environ | (STRICT if name.startswith("strict ") else {})
+        environment = os.environ | ENVIRONMENT.get(name, {})
         code = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT, env=environment).returncode
         results.append((name, code == 0, time.monotonic() - start))
     print("--- summary")

@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from attnsep import exact, tokens
-from attnsep.arrays import common_namespace
+from attnsep.arrays import common_namespace, quiet, require_finite, require_shape
 from attnsep.attention import row_scores, values
 from attnsep.bounds import require_positive
-from attnsep.data import TokenData, require_integer
+from attnsep.data import TokenData, require_decimal, require_integer
 from attnsep.spec import require_pair
 
+MOST_WIDTH = 10**4
 APART = 1e-9  # thresholds are sought only between values that differ by more, relative to the largest value
 
 
@@ -64,11 +65,14 @@ def outputs(A, X, kernel="softmax", normalised=True):
     array([[10.],
            [30.]])
     """
+    xp = common_namespace(A=A, X=X)
+    require_shape("A", A, ("n", "d"))
+    require_pair(kernel)
     if normalised:
         return values(A, A, A, X, kernel)
-    require_pair(kernel)
-    xp, u = common_namespace(A=A, X=X), row_scores(A, A, X)
-    found = xp.matmul(xp.exp(u) if kernel == "softmax" else u, A)
+    u = row_scores(A, A, X)
+    with quiet():
+        found = xp.matmul(xp.exp(u) if kernel == "softmax" else u, A)
     if not bool(xp.all(xp.isfinite(found))):
         raise ValueError("A: an exponential of a score is too large")
     return found
@@ -92,9 +96,7 @@ def values_closed(n, d, a, c, kernel="softmax", normalised=True):
     Raises
     ------
     ValueError, TypeError
-        If a parameter breaks the rules of ``TokenData`` or ``tokens.gains``.
-    OverflowError
-        If an exponential is too large for a float.
+        If a parameter breaks the rules of ``TokenData`` or ``tokens.gains``, or an output is too large for a double.
 
     Notes
     -----
@@ -120,11 +122,17 @@ def values_closed(n, d, a, c, kernel="softmax", normalised=True):
         1 + float(data.a),
     )
     pairs = ((own * own, own), (own, 1.0))
-    u = [[data.n**s if kernel == "softmax" else s * data.log_n for s in pair] for pair in pairs]
-    return tuple(
+    try:
+        u = [[data.n**s if kernel == "softmax" else s * data.log_n for s in pair] for pair in pairs]
+    except OverflowError:
+        raise ValueError(f"n = {n}, a = {a}: the exponential of a score is too large for a double") from None
+    found = tuple(
         tokens.TokenValue(*(root * x for x in (a * U, b * (U + (t - 1) * V), b * t * V, c * (U + (data.n - 1) * V))))
         for U, V in u
     )
+    if not all(math.isfinite(x) for row in found for x in row):
+        raise ValueError(f"n = {n}, a = {a}: an output is too large for a double")
+    return found
 
 
 def column_law(n, d, a, c, kernel="softmax", normalised=True):
@@ -133,7 +141,7 @@ def column_law(n, d, a, c, kernel="softmax", normalised=True):
     Parameters
     ----------
     n, d, a, c, kernel, normalised
-        As in `values_closed`; d up to about 5000.
+        As in `values_closed`; d up to 10^4.
 
     Returns
     -------
@@ -148,7 +156,7 @@ def column_law(n, d, a, c, kernel="softmax", normalised=True):
 
     Raises
     ------
-    ValueError, TypeError, OverflowError
+    ValueError, TypeError
         As in `values_closed`.
 
     Notes
@@ -163,6 +171,7 @@ def column_law(n, d, a, c, kernel="softmax", normalised=True):
     >>> float(mass.sum()), float(mass[largest > 0.6 * math.sqrt(math.log(4))].sum())
     (1.0, 0.375)
     """
+    d = require_integer("d", d, least=3, most=MOST_WIDTH)
     pair = values_closed(n, d, a, c, kernel, normalised)
     others = np.arange(-(d - 3.0), d - 2, 2)
     rows = [
@@ -201,7 +210,7 @@ def column_probability(n, d, a, c, tau, kernel="softmax", normalised=True):
 
     Raises
     ------
-    ValueError, TypeError, OverflowError
+    ValueError, TypeError
         As in `column_law`, or if a row is so near τ that doubles cannot tell whether it exceeds it.
 
     Notes
@@ -238,7 +247,7 @@ def fires_probability(n, d, m, a, c, tau, kernel="softmax", normalised=True):
 
     Raises
     ------
-    ValueError, TypeError, OverflowError
+    ValueError, TypeError
         As in `column_probability`.
 
     Examples
@@ -268,7 +277,7 @@ def best_threshold(n, d, m, a0, a1, c, kernel="softmax", normalised=True):
 
     Raises
     ------
-    ValueError, TypeError, OverflowError
+    ValueError, TypeError
         As in `column_law`.
 
     Notes
@@ -284,7 +293,11 @@ def best_threshold(n, d, m, a0, a1, c, kernel="softmax", normalised=True):
     (3e-06, 0.999017)
     """
     m = require_integer("m", m, least=1)
-    laws = [column_law(n, d, a, c, kernel, normalised)[:2] for a in (a0, a1)]
+    a0, a1 = require_decimal("a0", a0), require_decimal("a1", a1)
+    try:
+        laws = [column_law(n, d, a, c, kernel, normalised)[:2] for a in (a0, a1)]
+    except ValueError as error:  # which speaks of a
+        raise ValueError(f"a0, a1: {error}") from None
     steps = np.unique(np.concatenate([largest for largest, _ in laws]))
     gaps = np.diff(steps)
     tried = (steps[:-1] + gaps / 2)[gaps > APART * np.max(np.abs(steps))]
@@ -313,6 +326,12 @@ def upper_tail(values, mass, thresholds):
     >>> upper_tail(np.array([2.0, 1.0]), np.array([0.25, 0.75]), np.array([0.5, 1.5])).tolist()
     [1.0, 0.25]
     """
+    xp = common_namespace(values=values, mass=mass, thresholds=thresholds)
+    for name, array in (("values", values), ("mass", mass), ("thresholds", thresholds)):
+        require_shape(name, array, (len(values) if name == "mass" else "k",))
+        require_finite(xp, array, name)
+    if bool(xp.any(mass < 0)):
+        raise ValueError("mass: must have no entry below 0")
     order = np.argsort(values)
     tails = np.append(np.cumsum(mass[order][::-1])[::-1], 0.0)
     return np.minimum(tails[np.searchsorted(values[order], thresholds, side="right")], 1.0)

@@ -12,6 +12,35 @@ BACKENDS = ("auto", "numpy", "cupy", "array_api_strict")
 NOT_INSTALLED = "it is not installed"
 
 
+def text_of(value):
+    """Return how a value prints, for an error; Python refuses to print very long integers.
+
+    Examples
+    --------
+    >>> text_of("a"), text_of(10**5000)
+    ("'a'", 'a number of more than 4300 digits')
+    """
+    try:
+        return repr(value)
+    except ValueError:
+        return "a number of more than 4300 digits"
+
+
+def require_choice(name, value, choices):
+    """Return `value` if it is one of the words, or raise a ValueError that names it.
+
+    Examples
+    --------
+    >>> require_choice("order", "diagonal", ("row", "column"))
+    Traceback (most recent call last):
+    ...
+    ValueError: order = 'diagonal': must be one of row, column
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} = {text_of(value)}: must be one of {', '.join(choices)}")
+    return value
+
+
 def namespace(backend=None):
     """Return the array namespace that new arrays are made in.
 
@@ -42,9 +71,24 @@ def namespace(backend=None):
     source = "backend"
     if backend is None:
         source, backend = "ATTNSEP_BACKEND", os.environ.get("ATTNSEP_BACKEND", "auto")
-    if backend not in BACKENDS:
-        raise ValueError(f"{source} = {backend!r}: must be one of {', '.join(BACKENDS)}")
-    return _load(backend)
+    return _load(require_choice(source, backend, BACKENDS))
+
+
+def given_namespace(xp):
+    """Return `xp`, or where it is None what `namespace` decides; raise a TypeError if it is no array namespace.
+
+    Examples
+    --------
+    >>> given_namespace("numpy")
+    Traceback (most recent call last):
+    ...
+    TypeError: xp = 'numpy': must be an array namespace, such as the module numpy
+    """
+    if xp is None:
+        return namespace()
+    if not (hasattr(xp, "asarray") and isinstance(getattr(xp, "__name__", None), str)):
+        raise TypeError(f"xp = {text_of(xp)}: must be an array namespace, such as the module numpy")
+    return xp
 
 
 @cache
@@ -103,7 +147,7 @@ def backend_name(xp):
     >>> backend_name(namespace("numpy"))
     'numpy'
     """
-    return xp.__name__.removeprefix("array_api_compat.").split(".")[0]
+    return given_namespace(xp).__name__.removeprefix("array_api_compat.").split(".")[0]
 
 
 def common_namespace(**arrays):
@@ -134,7 +178,7 @@ def common_namespace(**arrays):
     """
     for name, array in arrays.items():
         if not array_api_compat.is_array_api_obj(array):
-            raise TypeError(f"{name} = {array!r}: must be an array (NumPy, CuPy or another array-API library)")
+            raise TypeError(f"{name} = {text_of(array)}: must be an array (NumPy, CuPy or another array-API library)")
     names = ", ".join(arrays)
     try:
         xp = array_api_compat.array_namespace(*arrays.values())
@@ -166,6 +210,42 @@ def require_floating(xp, **arrays):
     for name, array in arrays.items():
         if array.dtype not in (xp.float64, xp.float32):
             raise TypeError(f"{name}: dtype {array.dtype}, must be float64 or float32")
+
+
+def require_real_dtype(xp, dtype):
+    """Return `dtype`, float64 where it is None, or raise a TypeError unless it is a real floating dtype.
+
+    Examples
+    --------
+    >>> require_real_dtype(namespace("numpy"), int)
+    Traceback (most recent call last):
+    ...
+    TypeError: dtype = <class 'int'>: must be a real floating dtype of numpy
+    """
+    if dtype is None:
+        return xp.float64
+    try:
+        fits = xp.isdtype(dtype, "real floating")
+    except (TypeError, ValueError, AttributeError):  # each library has its own word for what is no dtype at all
+        fits = False
+    if not fits:
+        raise TypeError(f"dtype = {text_of(dtype)}: must be a real floating dtype of {backend_name(xp)}")
+    return dtype
+
+
+def quiet():
+    """Return a context without NumPy's warnings of what is not finite, for results that `require_finite` checks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with quiet():
+    ...     float(np.float64(1e308) * 10)
+    inf
+    """
+    import numpy as np
+
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
 def require_finite(xp, result, names):
@@ -214,6 +294,8 @@ def to_numpy(array):
     """
     import numpy as np
 
+    if not array_api_compat.is_array_api_obj(array):
+        raise TypeError(f"array = {text_of(array)}: must be an array")
     if array_api_compat.is_cupy_array(array):
         return array.get()
     return np.asarray(array)

@@ -3,7 +3,7 @@
 from array_api_compat import device
 
 from attnsep import kernels
-from attnsep.arrays import common_namespace, require_finite, require_floating, require_shape
+from attnsep.arrays import common_namespace, quiet, require_finite, require_floating, require_shape
 from attnsep.data import require_generator
 from attnsep.spec import require_kernel
 
@@ -40,7 +40,8 @@ def query_scores(A, x):
     require_floating(xp, A=A, x=x)
     require_shape("A", A, ("n", "d"))
     require_shape("x", x, (A.shape[1],))
-    return require_finite(xp, xp.matmul(A, x), "A, x")
+    with quiet():
+        return require_finite(xp, xp.matmul(A, x), "A, x")
 
 
 def row_scores(A1, A2, X):
@@ -81,7 +82,8 @@ def row_scores(A1, A2, X):
     require_shape("A1", A1, ("n", "d"))
     require_shape("A2", A2, tuple(A1.shape))
     require_shape("X", X, (A1.shape[1], A1.shape[1]))
-    return require_finite(xp, xp.matmul(xp.matmul(A1, X), xp.matrix_transpose(A2)), "A1, A2, X")
+    with quiet():
+        return require_finite(xp, xp.matmul(xp.matmul(A1, X), xp.matrix_transpose(A2)), "A1, A2, X")
 
 
 def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None):
@@ -141,10 +143,11 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None):
         raise ValueError("report = True: only kernel = 'linear' has row sums that can cancel")
     if (name == "performer") != (rng is not None):
         raise ValueError(f"rng = {rng!r}: kernel = {kernel!r} {'needs a' if rng is None else 'takes no'} generator")
-    rows, place = distinct_rows(q) if unique and name != "window" else (q, None)
-    if name == "performer":
-        rows, k = _performer_features(xp, rows, k, parameter, rng)
-    output, cancelling = ATTEND.get(name, _attend_rows)(xp, rows, k, v, kernel)
+    with quiet():
+        rows, place = distinct_rows(q) if unique and name != "window" else (q, None)
+        if name == "performer":
+            rows, k = _performer_features(xp, rows, k, parameter, rng)
+        output, cancelling = ATTEND.get(name, _attend_rows)(xp, rows, k, v, kernel)
     output = require_finite(xp, output, "q, k, v")
     output = output if place is None else xp.take(output, place, axis=0)
     return (output, float(cancelling)) if report else output
@@ -192,7 +195,11 @@ def _attend_rows(xp, q, k, v, kernel):
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
     for block in _blocks(q.shape[0], min(BLOCK_ROWS, BLOCK_SCORES // k.shape[0])):
         scores = xp.matmul(q[block, :], xp.matrix_transpose(k))
-        output[block, :] = xp.matmul(kernels.weights(scores, kernel), v)
+        try:
+            weights = kernels.weights(scores, kernel)
+        except ValueError as error:
+            raise ValueError(f"q, k, kernel = {kernel!r}: {error}") from None
+        output[block, :] = xp.matmul(weights, v)
     return output, None
 
 
@@ -362,6 +369,11 @@ def values(A1, A2, A3, X, kernel="softmax", *, rng=None):
     require_shape("A2", A2, tuple(A1.shape))
     require_shape("A3", A3, tuple(A1.shape))
     require_shape("X", X, (A1.shape[1], A1.shape[1]))
-    rows, place = (A1, None) if require_kernel(kernel).name == "window" else distinct_rows(A1)
-    output = attend(xp.matmul(rows, X), A2, A3, kernel=kernel, rng=rng)
+    try:
+        rows, place = (A1, None) if require_kernel(kernel).name == "window" else distinct_rows(A1)
+        with quiet():
+            q = xp.matmul(rows, X)
+        output = attend(q, A2, A3, kernel=kernel, rng=rng)
+    except (ValueError, TypeError) as error:  # which speaks of q, k and v
+        raise type(error)(f"A1, A2, A3, X: {error}") from None
     return output if place is None else xp.take(output, place, axis=0)

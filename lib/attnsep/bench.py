@@ -4,18 +4,20 @@ import json
 import os
 import platform
 import statistics
-import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from attnsep.arrays import require_choice, text_of
 from attnsep.attention import attend
-from attnsep.data import require_integer, require_positive
+from attnsep.data import require_integer, require_items, require_positive
+from attnsep.files import write
 from attnsep.spec import PAIR, require_pair
 
 N = tuple(2**k for k in range(4, 14))
 D = (32, 64, 128)
 DTYPES = ("float64", "float32")
+MOST_NUMBERS = 10**8  # of one matrix
 LEAST_REPEATS, MOST_REPEATS = 5, 301
 BLAS_SETTINGS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
@@ -89,9 +91,16 @@ def bench(n=N, d=D, dtype="float64", *, seconds=1.0, progress=False):
     >>> [(row["mechanism"], row["n"]) for row in bench([8], [4], seconds=0.001)["rows"]]
     [('softmax', 8), ('linear', 8)]
     """
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype = {dtype!r}: must be one of {', '.join(DTYPES)}")
-    pairs = [(require_integer("n", x, least=1), require_integer("d", y, least=1)) for y in d for x in n]
+    require_choice("dtype", dtype, DTYPES)
+    n, d = (
+        [require_integer(name, x, least=1) for x in require_items(name, sizes)] for name, sizes in (("n", n), ("d", d))
+    )
+    for name, sizes in (("n", n), ("d", d)):
+        if not sizes:
+            raise ValueError(f"{name} = []: must have at least one size")
+    if (most := max(n) * max(d)) > MOST_NUMBERS:
+        raise ValueError(f"n, d: the largest matrix has {most:.3g} numbers, must be at most {MOST_NUMBERS:.0e}")
+    pairs = [(x, y) for y in d for x in n]
     seconds = require_positive("seconds", seconds)
     rows = [row for pair in _shown(pairs, progress) for row in _timed(*pair, dtype, seconds)]
     return {"date": datetime.now(UTC).date().isoformat(), **_machine(), "rows": rows}
@@ -198,6 +207,8 @@ def crossover(rows, d, dtype="float64"):
     8
     """
     found = medians(rows, d, dtype)
+    if any(set(times) != set(PAIR) for times in found.values()):
+        raise ValueError("rows: every n must have a row for softmax and one for linear")
     last = None
     for n in sorted(found, reverse=True):
         if found[n]["linear"] >= found[n]["softmax"]:
@@ -214,13 +225,24 @@ def medians(rows, d, dtype="float64"):
     ValueError
         If there are no rows of this width and dtype.
     """
-    found = {}
-    for row in sorted(rows, key=lambda row: row["n"]):
+    d, dtype, found = require_integer("d", d, least=1), require_choice("dtype", dtype, DTYPES), {}
+    for row in sorted(_timed_rows(rows), key=lambda row: row["n"]):
         if (row["d"], row["dtype"]) == (d, dtype):
             found.setdefault(row["n"], {})[row["mechanism"]] = row["median"]
     if not found:
-        raise ValueError(f"d = {d!r}, dtype = {dtype!r}: the result has no such rows")
+        raise ValueError(f"rows, d = {text_of(d)}, dtype = {text_of(dtype)}: the result has no such rows")
     return found
+
+
+def _timed_rows(rows):
+    """Return the rows of a result, or raise an error that names them."""
+    rows = require_items("rows", rows)
+    for row in rows:
+        if not isinstance(row, dict) or not {"mechanism", "n", "d", "dtype", "median"} <= row.keys():
+            raise TypeError(f"rows: one is {text_of(row)}, must be a row of a result")
+        require_integer("n", row["n"], least=1)
+        require_positive("median", row["median"])
+    return rows
 
 
 def result_path():
@@ -236,27 +258,34 @@ def read_result(path=None):
     ValueError
         If there is no such file, or it holds no result.
     """
-    path = result_path() if path is None else Path(path)
+    path = result_path() if path is None else path
     try:
+        path = Path(path)
         result = json.loads(path.read_text(encoding="utf-8"))
-        for row in result["rows"]:
-            require_positive("median", row["median"])
+        _timed_rows(result["rows"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: is no result of attnsep bench ({type(error).__name__}: {error})") from None
+        what = f"{type(error).__name__}: {error}"
+        raise ValueError(f"path = {text_of(path)}: is no result of attnsep bench ({what})") from None
     return result
 
 
 def write_result(path, result):
-    """Store a result in a temporary file beside `path` and rename it, so that no one ever reads half of it."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    """Store a result in a temporary file beside `path` and rename it, so that no one ever reads half of it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the result is none or the file cannot be written.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path = {text_of(path)}: must be a path")
+    path, text = Path(path), result_text(result)
+    if path.is_dir():
+        raise ValueError(f"path = {str(path)!r}: is a folder, must be a file")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(result_text(result))
-        Path(temporary).chmod(0o644)  # mkstemp makes it private
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+        write(path, text)
+    except OSError as error:
+        raise ValueError(f"path = {str(path)!r}: cannot be written ({error.strerror or error})") from None
 
 
 def result_text(result):
@@ -267,6 +296,8 @@ def result_text(result):
     >>> json.loads(result_text({"date": "2026-01-31", "rows": [{"n": 1}, {"n": 2}]}))["rows"]
     [{'n': 1}, {'n': 2}]
     """
+    if not isinstance(result, dict) or not isinstance(result.get("rows"), list):
+        raise TypeError(f"result = {text_of(result)}: must be a result of `bench`")
     rows = ",\n".join(f"  {json.dumps(row)}" for row in result["rows"])
     head = json.dumps({name: value for name, value in result.items() if name != "rows"}, indent=1, ensure_ascii=False)
     return f'{head[:-2]},\n "rows": [\n{rows}\n ]\n}}\n'

@@ -4,7 +4,8 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from attnsep.data import QueryData, require_integer, require_positive
+from attnsep.arrays import text_of
+from attnsep.data import MOST_DIGITS, QueryData, require_integer, require_positive, require_real
 
 
 def softmax_flat(n, low, high):
@@ -36,8 +37,8 @@ def softmax_flat(n, low, high):
     >>> softmax_flat(10, math.log(2), math.log(4))
     (0.05, 0.2)
     """
-    QueryData(n=n, low=low, high=high)  # it names what breaks its rules
-    return math.exp(low - high) / n, _exp(high - low) / n
+    data = QueryData(n=n, low=low, high=high)  # it names what breaks its rules
+    return math.exp(data.low - data.high) / data.n, _exp(data.high - data.low) / data.n
 
 
 def linear_flat(n, low, high):
@@ -62,8 +63,8 @@ def linear_flat(n, low, high):
     >>> linear_flat(10, 1.0, 2.0)
     (0.05, 0.2)
     """
-    QueryData(n=n, low=low, high=high)
-    return low / high / n, high / low / n
+    data = QueryData(n=n, low=low, high=high)
+    return data.low / data.high / data.n, data.high / data.low / data.n
 
 
 def softmax_spike(n, high, spike):
@@ -92,8 +93,9 @@ def softmax_spike(n, high, spike):
     >>> softmax_spike(2, math.log(2), 2.0)
     (0.6666666666666666, 0.5)
     """
-    data = QueryData(n=n, low=high, high=high, spike=spike)
-    return spike_weight(math.log(n), high, spike), _exp(high - data.spike_score)
+    high = require_positive("high", high)
+    data = QueryData(n=n, low=high, high=high, spike=require_positive("spike", spike))
+    return spike_weight(math.log(data.n), high, data.spike), _exp(high - data.spike_score)
 
 
 def _exp(z):
@@ -126,9 +128,11 @@ def linear_spike(n, low, high, spike):
     >>> linear_spike(2, 1.0, 2.0, 1 / math.log(2))
     (0.5, 1.0)
     """
-    marked = QueryData(n=n, low=low, high=high, spike=spike).spike_score
-    total = marked + (n - 1) * low
-    return marked / total, high / total
+    data = QueryData(n=n, low=low, high=high, spike=require_positive("spike", spike))
+    total = data.spike_score + (data.n - 1) * data.low
+    if not math.isfinite(total):
+        raise ValueError(f"n = {n}, low = {low}, spike = {spike}: the sum of the scores is too large for a double")
+    return data.spike_score / total, data.high / total
 
 
 def spike_weight(log_n, other, spike):
@@ -163,6 +167,7 @@ def spike_weight(log_n, other, spike):
     >>> round(spike_weight(300 * math.log(10), 0.0, 1.0), 12)
     0.5
     """
+    log_n, other, spike = require_real("log_n", log_n), require_real("other", other), require_real("spike", spike)
     if not (math.isfinite(log_n * spike + other) and log_n >= math.log(2)):
         raise ValueError(
             f"log_n = {log_n!r}, other = {other!r}, spike = {spike!r}: must be finite, log_n at least log 2"
@@ -215,6 +220,11 @@ def hoeffding(s, norm_squared):
     return math.exp(-(s * s) / (2 * require_positive("norm_squared", norm_squared)))  # s * s may be inf, s**2 raises
 
 
+def _hoeffding_or_one(s, norm_squared):
+    """Return Hoeffding's bound, or 1 where the bound of ‖w‖² is too large for a double and says nothing."""
+    return hoeffding(s, norm_squared) if norm_squared < math.inf else float(require_positive("s", s) > 0)
+
+
 def softmax_flat_column(n, low, high, s):
     """Bound of P[⟨f_exp, σ⟩ ≥ s] on V_0.
 
@@ -239,7 +249,7 @@ def softmax_flat_column(n, low, high, s):
     >>> softmax_flat_column(8, 1.0, 1.0, 0.5) == math.exp(-1)
     True
     """
-    return hoeffding(s, softmax_flat(n, low, high)[1])
+    return _hoeffding_or_one(s, softmax_flat(n, low, high)[1])
 
 
 def linear_flat_column(n, low, high, s):
@@ -264,7 +274,7 @@ def linear_flat_column(n, low, high, s):
     >>> linear_flat_column(16, 1.0, 2.0, 0.5) == math.exp(-1)
     True
     """
-    return hoeffding(s, linear_flat(n, low, high)[1])
+    return _hoeffding_or_one(s, linear_flat(n, low, high)[1])
 
 
 def linear_spike_norm(n, low, high, spike):
@@ -290,7 +300,10 @@ def linear_spike_norm(n, low, high, spike):
     0.5
     """
     marked, other = linear_spike(n, low, high, spike)
-    return marked**2 + (n - 1) * other**2
+    norm_squared = marked * marked + (int(n) - 1) * (other * other)  # other * other may be inf, other**2 raises
+    if norm_squared == 0:
+        raise ValueError(f"n = {n}, low = {low}, high = {high}, spike = {spike}: the norm is too small for a double")
+    return norm_squared
 
 
 def linear_spike_column(n, low, high, spike, s):
@@ -317,7 +330,7 @@ def linear_spike_column(n, low, high, spike, s):
     >>> linear_spike_column(2, 1.0, 1.0, 1 / math.log(2), 1.0) == math.exp(-1)
     True
     """
-    return hoeffding(s, linear_spike_norm(n, low, high, spike))
+    return _hoeffding_or_one(s, linear_spike_norm(n, low, high, spike))
 
 
 def query_errors_bound(n, m, tau, low, high, spike):
@@ -355,8 +368,8 @@ def query_errors_bound(n, m, tau, low, high, spike):
     >>> errors.softmax_silent_on_v1, errors.softmax_fires_on_v0 == 4 * math.exp(-12.5)
     (0.0625, True)
     """
-    require_integer("m", m, least=1)
-    require_positive("tau", tau)
+    QueryData(n=n, low=low, high=high, spike=spike)  # it names what breaks its rules
+    m, tau = require_integer("m", m, least=1), require_positive("tau", tau)
     if require_positive("spike", spike) <= 1:
         raise ValueError(f"spike = {spike}: must be above 1, or the marked weight does not stay above 1/2")
     applies = tau < 2 * softmax_spike(n, high, spike)[0] - 1
@@ -385,7 +398,9 @@ def require_probability(name, value):
     except (TypeError, ValueError, ArithmeticError):  # no number, no decimal, NaN, inf, 1/0
         fraction = None
     if fraction is None or not 0 < fraction < 1:
-        raise ValueError(f"{name} = {value!r}: must be a number strictly between 0 and 1")
+        raise ValueError(f"{name} = {text_of(value)}: must be a number strictly between 0 and 1")
+    if fraction.denominator.bit_length() > 3.32 * MOST_DIGITS:
+        raise ValueError(f"{name} = {text_of(value)}: must have at most {MOST_DIGITS} digits")
     return fraction
 
 
@@ -449,7 +464,7 @@ def query_sizes_bound(delta, tau, low, high, spike, *, n_max=100_000):
         float(require_probability("tau", tau)),
         columns_needed(delta),
     )
-    for n in range(2, require_integer("n_max", n_max, least=2) + 1):
+    for n in range(2, require_integer("n_max", n_max, least=2, most=10**6) + 1):
         if max(query_errors_bound(n, m, threshold, low, high, spike)) <= delta:
             return n, m
     raise ValueError(f"n_max = {n_max}: no n up to it has all four bounds at most delta = {float(delta):g}")

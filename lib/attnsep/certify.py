@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 
+from attnsep.arrays import text_of
+from attnsep.data import require_instance, require_integer, require_items
+
 BITS = 256
 FAR = [2**k for k in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 900)]
 
@@ -36,11 +39,25 @@ def exact_fraction(name, value):
     TypeError: a = 0.1: must be an int, a Fraction or a decimal string
     """
     if isinstance(value, bool) or not isinstance(value, (int, Fraction, str)):
-        raise TypeError(f"{name} = {value!r}: must be an int, a Fraction or a decimal string")
+        raise TypeError(f"{name} = {text_of(value)}: must be an int, a Fraction or a decimal string")
     try:
         return Fraction(value)
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{name} = {value!r}: must be an int, a Fraction or a decimal string") from None
+        raise ValueError(f"{name} = {text_of(value)}: must be an int, a Fraction or a decimal string") from None
+
+
+def shown_end(end):
+    """Return a Fraction as text; Python refuses to print very long ones.
+
+    Examples
+    --------
+    >>> shown_end(Fraction(1, 3)), shown_end(Fraction(10**5000))
+    ('1/3', 'a number of more than 4300 digits')
+    """
+    try:
+        return str(end)
+    except ValueError:
+        return text_of(end)
 
 
 class Interval:
@@ -149,7 +166,7 @@ def interval(low, high=None):
     low = exact_fraction("low", low)
     high = low if high is None else exact_fraction("high", high)
     if low > high:
-        raise ValueError(f"low = {low}, high = {high}: must satisfy low <= high")
+        raise ValueError(f"low = {shown_end(low)}, high = {shown_end(high)}: must satisfy low <= high")
     arb, fmpq = _flint().arb, _flint().fmpq
     ends = [arb(fmpq(end.numerator, end.denominator)) for end in (low, high)]
     return Interval(ends[0].lower(), ends[1].upper())
@@ -214,11 +231,18 @@ def certify(slack, box, *, most_boxes=4096):
     >>> certify(lambda x: x * x - x + "0.25", {"x": (0, 1)}).verdict
     'undecided'
     """
-    box = {name: tuple(exact_fraction(name, end) for end in ends) for name, ends in box.items()}
-    if most_boxes < 1:
-        raise ValueError(f"most_boxes = {most_boxes}: must be at least 1")
+    box, most_boxes = _exact_box(box), require_integer("most_boxes", most_boxes, least=1)
     with _flint().ctx.workprec(BITS):
         return _branch_and_bound(slack, box, most_boxes)
+
+
+def _exact_box(box):
+    found = {}
+    for name, ends in require_instance("box", box, dict).items():
+        found[name] = tuple(exact_fraction(f"box: {name}", end) for end in require_items(f"box: {name}", ends))
+        if len(found[name]) != 2 or found[name][0] > found[name][1]:
+            raise ValueError(f"box: {name} = {text_of(ends)}: must satisfy low <= high, and have no more ends")
+    return found
 
 
 def _branch_and_bound(slack, box, most_boxes):
@@ -321,8 +345,8 @@ def certify_from(n0, slack, growths, box, *, most_boxes=4096):
     >>> certify_from(3, lambda n, a: 8 * a - n, [(lambda: interval(-1), {})], {"a": (1, 2)}).box["n"]
     (Fraction(12, 1), Fraction(12, 1))
     """
-    if isinstance(n0, bool) or not isinstance(n0, int) or n0 < 2:
-        raise ValueError(f"n0 = {n0!r}: must be a whole number of at least 2")
+    n0 = require_integer("n0", n0, least=2)
+    box = _exact_box(box)
     needed = box | {"u": (0, Fraction(1, n0))}
     for _, over in growths:
         for name in over.keys() & needed.keys():
@@ -375,7 +399,10 @@ def certify_identity(difference, point):
     """
     import sympy
 
-    values = {name: exact_fraction(name, value) for name, value in point.items()}
+    point = require_instance("point", point, dict)
+    values = {name: exact_fraction(f"point: {name}", value) for name, value in point.items()}
+    if missing := {x.name for x in difference.free_symbols} - values.keys():
+        raise ValueError(f"point: must have a value of {', '.join(sorted(missing))}")
     numbers = {x: sympy.Rational(values[x.name].numerator, values[x.name].denominator) for x in difference.free_symbols}
     value = difference.subs(numbers).evalf(60)
     if abs(value) > sympy.Rational(1, 10**40):

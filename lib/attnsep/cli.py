@@ -15,7 +15,7 @@ import numpy as np
 from attnsep import sampling, tokens
 from attnsep.arrays import BACKENDS, namespace
 from attnsep.claims import claims_table, status_line, verify
-from attnsep.claims.framework import claims, find
+from attnsep.claims.framework import alarm_sentence, claims, find
 from attnsep.claims.record import differences, read_record
 from attnsep.data import TokenData, require_integer
 from attnsep.exact import clopper_pearson, fires_probability
@@ -50,7 +50,9 @@ def main(arguments=None):
     run_parser.add_argument("--backend", choices=BACKENDS, help="array library (default: ATTNSEP_BACKEND, else auto)")
     run_parser.add_argument("--jobs", type=int, default=1, help="processes to use (default: 1)")
     run_parser.add_argument("--json", action="store_true", help="print a list of objects")
-    run_parser.add_argument("--compare", action="store_true", help="fail also where the run differs from the record")
+    compared = run_parser.add_mutually_exclusive_group()
+    compared.add_argument("--compare", action="store_true", help="fail also where the run differs from the record")
+    compared.add_argument("--seeds", type=int, default=0, metavar="K", help="other random draws, the K-th of them")
     _add_theorem(commands)
     _add_bench(commands)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal that lacks ⊗ should show an escape, not a traceback
@@ -58,12 +60,19 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     try:
         run = {"claims": _claims, "verify": _verify, "fires": _fires, "sizes": _sizes, "bench": _bench}
-        return run[options.command](options)
+        code = run[options.command](options)
+        if sys.stdout is not None:  # as it is where the terminal closed it
+            sys.stdout.flush()  # here, where a reader that went away is no surprise
+        return code
     except BrokenPipeError:  # the reader of a pipe went away
         sys.stdout = None
         return 1
     except (ValueError, TypeError, ArithmeticError, ImportError) as error:
         print(f"attnsep: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:  # a full disk, say
+        print(f"attnsep: the output cannot be written ({error.strerror or error})", file=sys.stderr)
+        sys.stdout = None
         return 2
     except KeyboardInterrupt:
         print("attnsep: interrupted", file=sys.stderr)
@@ -113,13 +122,24 @@ def _bench(options):
     if forced := [name for name in bench.BLAS_SETTINGS if name in os.environ]:
         print(f"attnsep: {', '.join(forced)} set, which changes NumPy's speed; unset it first", file=sys.stderr)
     sizes = {name: value for name, value in (("n", options.n), ("d", options.d)) if value is not None}
-    if options.out and not Path(options.out).parent.is_dir():  # before minutes of work
-        raise ValueError(f"--out {options.out}: its folder does not exist")
+    if options.out is not None:
+        _require_writable(Path(options.out))  # before minutes of work
     result = bench.bench(**sizes, dtype=options.dtype, seconds=options.seconds, progress=not options.json)
-    if options.out:
+    if options.out is not None:
         bench.write_result(options.out, result)
     print(json.dumps(result) if options.json else _bench_table(bench, result["rows"]))
     return 0
+
+
+def _require_writable(path):
+    try:
+        folder, fits = path.is_dir(), path.parent.is_dir() and os.access(path.parent, os.W_OK)
+        path.exists()
+    except (OSError, ValueError) as error:  # a name that is too long, say
+        raise ValueError(f"--out = {str(path)!r}: is no path ({error})") from None
+    if folder or not fits:
+        why = "is a folder" if folder else "its folder does not exist or cannot be written to"
+        raise ValueError(f"--out = {str(path)!r}: {why}")
 
 
 def _bench_table(bench, rows):
@@ -255,7 +275,7 @@ def _verify(options):
     except (ValueError, RuntimeError) as error:
         print(f"attnsep: {error}", file=sys.stderr)
         return 2
-    evidence = verify(options.ids, xp=xp, progress=not options.json, jobs=options.jobs)
+    evidence = verify(options.ids or None, xp=xp, progress=not options.json, jobs=options.jobs, seeds=options.seeds)
     if options.json:
         print(json.dumps([item.to_json() for item in evidence], indent=1, ensure_ascii=False))
     else:
@@ -266,7 +286,7 @@ def _verify(options):
         print(f"attnsep: {sentence}; run `make notebooks` if this is meant", file=sys.stderr)
     failed = sum(not item.as_expected for item in evidence)
     if not options.json:
-        print(f"{len(evidence) - failed} passed, {failed} failed")
+        print(f"{len(evidence) - failed} passed, {failed} failed. {alarm_sentence(item.alarm for item in evidence)}")
     return int(failed > 0 or bool(differing))
 
 

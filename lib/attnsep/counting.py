@@ -8,9 +8,9 @@ from itertools import product
 from typing import NamedTuple
 
 from attnsep import exact
-from attnsep.arrays import namespace
+from attnsep.arrays import given_namespace, text_of
 from attnsep.bounds import hoeffding
-from attnsep.data import require_decimal, require_integer
+from attnsep.data import require_decimal, require_instance, require_integer, require_real, require_size
 from attnsep.gains import MOST_DIGITS, floor_linear, gains
 from attnsep.spec import require_kernel
 
@@ -67,13 +67,14 @@ class CountData:
             "d": require_integer("d", self.d, least=3),
             **{name: require_decimal(name, getattr(self, name)) for name in ("a", "c", "share")},
         }
-        if self.n % (self.d - 2):
-            raise ValueError(f"n = {self.n}, d = {self.d}: n must be (d - 2)t, a multiple of {self.d - 2}")
+        width = exact_values["d"] - 2
+        if exact_values["n"] % width:
+            raise ValueError(f"n = {self.n}, d = {self.d}: n must be (d - 2)t, a multiple of {width}")
         if exact_values["a"] == 0:
             raise ValueError(f"a = {self.a!r}: must be above 0")
         for name in ("c", "share"):
             if not 0 < exact_values[name] < 1:
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must lie strictly between 0 and 1")
+                raise ValueError(f"{name} = {text_of(getattr(self, name))}: must lie strictly between 0 and 1")
         exact_values["gap"] = midpoint(self.a) if self.gap is None else require_decimal("gap", self.gap)
         for name, value in exact_values.items():
             object.__setattr__(self, name, value)
@@ -128,7 +129,8 @@ class CountData:
                [0.  , 0.75, 0.  , 0.25],
                [0.  , 0.  , 0.75, 0.25]])
         """
-        xp = namespace() if xp is None else xp
+        xp = given_namespace(xp)
+        require_size(n=self.n, d=self.d)
         root, width = math.sqrt(self.log_n), self.d - 2
         first = float(self.a) * root * xp.astype(xp.arange(self.n) < self.marked, xp.float64)
         own = xp.tile(float(self.b) * root * xp.eye(width, dtype=xp.float64), (self.t, 1))
@@ -137,7 +139,8 @@ class CountData:
 
     def X(self, xp=None):
         """Return the weight matrix X, all ones, shape (d, d)."""
-        xp = namespace() if xp is None else xp
+        xp = given_namespace(xp)
+        require_size(d=self.d, width=self.d)
         return xp.ones((self.d, self.d), dtype=xp.float64)
 
 
@@ -232,7 +235,7 @@ def marked_mass(n, a, share, kernel="softmax"):
         raise ValueError(f"share = {share}: must lie strictly between 0 and 1")
     rows = gains(n, a, kernel)
     if rows[0].exponent * len(str(n)) > MOST_DIGITS:
-        raise ValueError(f"a = {a!r}, kernel = {kernel!r}: the gain must have at most {MOST_DIGITS} digits")
+        raise ValueError(f"n = {n}, a = {a!r}, kernel = {kernel!r}: the gain must have at most {MOST_DIGITS} digits")
     return tuple(Mass(R, share) for R in rows)
 
 
@@ -273,6 +276,7 @@ def least_plus(data, masses, y_first, y_last):
 
 def _least(data, kernel):
     """Return `least_plus` of every pattern (y_1, y_d)."""
+    require_instance("data", data, CountData)
     masses = marked_mass(data.n, data.a, data.share, kernel)
     return [least_plus(data, masses, *pattern) for pattern in _PATTERNS]
 
@@ -365,6 +369,7 @@ def differ_probability(data, kernel="softmax"):
     >>> differ_probability(data), differ_probability(data, "linear")
     (0.0, 0.265625)
     """
+    require_instance("data", data, CountData)
     pairs = zip(*(_least(replace(data, share=share), kernel) for share in SHARES), strict=True)
     return math.fsum(_between(data.d - 2, *sorted(pair)) for pair in pairs) / 4
 
@@ -413,6 +418,7 @@ def slack(data, kernel="softmax"):
     >>> round(slack(CountData(n=1024, d=258, a="0.7", c="0.5", share="1/4"), "linear"), 12)
     0.166027206139
     """
+    require_instance("data", data, CountData)
     return abs(float(data.a) * float(marked_mass(data.n, data.a, data.share, kernel)[0]) - float(data.gap))
 
 
@@ -425,7 +431,9 @@ def miss_bound(data, s):
     >>> f"{miss_bound(data, slack(data, 'linear')):.3e}"
     '7.425e-07'
     """
-    return hoeffding(s, float(data.b) ** 2 / (data.d - 2)) if s > 0 else 1.0
+    # Where a double takes the variance for 0, the least double is above it, and a larger one makes a weaker bound.
+    variance = float(require_instance("data", data, CountData).b) ** 2 / (data.d - 2) or 5e-324
+    return hoeffding(s, variance) if require_real("s", s) > 0 else 1.0
 
 
 def differ_bound(data):
@@ -450,6 +458,7 @@ def differ_bound(data):
     >>> f"{differ_bound(CountData(n=1024, d=258, a='0.7', c='0.5', share='1/4')):.1e}"
     '8.6e-19'
     """
+    require_instance("data", data, CountData)
     g, s = float(data.gap), slack(replace(data, share=SHARES[0]))
     last = float(2 * data.c + data.gap - data.a)
     return min(1.0, (miss_bound(data, s) + 2 * miss_bound(data, g) + miss_bound(data, last)) / 4)
@@ -485,6 +494,7 @@ def any_threshold_bound(data, kernel="softmax"):
     >>> round(any_threshold_bound(CountData(n=1024, d=258, a="0.7", c="0.5", share="1/4")), 6)
     0.124548
     """
+    require_instance("data", data, CountData)
     low, high = (marked_mass(data.n, data.a, share, kernel) for share in SHARES)
     scale = float(data.a) * (data.d - 2) / (2 * float(data.b))
     points = sum(max(1, math.ceil(scale * (float(p) - float(q)) * (1 + 1e-9))) for p, q in zip(high, low, strict=True))

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from attnsep.arrays import namespace, require_shape
+from attnsep.arrays import given_namespace, require_choice, require_real_dtype, require_shape, text_of
+
+LARGEST_EXPONENT = 300  # beyond, a number would overflow where the laws turn it into a double
+MOST_ENTRIES = 3 * 10**8  # of one array: 2.4 GB
+MOST_DIGITS = 4000  # Python prints 4300
 
 
-def require_integer(name, value, least):
-    """Return `value` as an int of at least `least`, or raise an error that names it.
+def require_integer(name, value, least, most=10 ** (LARGEST_EXPONENT + 1)):
+    """Return `value` as an int from `least` to `most`, or raise an error that names it.
 
     Examples
     --------
@@ -22,10 +26,46 @@ def require_integer(name, value, least):
     ValueError: n = 1: must be at least 2
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} = {value!r}: must be an integer")
+        raise TypeError(f"{name} = {text_of(value)}: must be an integer")
+    value = int(value)
     if value < least:
-        raise ValueError(f"{name} = {value}: must be at least {least}")
-    return int(value)
+        raise ValueError(f"{name} = {text_of(value)}: must be at least {least}")
+    if value > most:
+        raise ValueError(f"{name} = {text_of(value)}: must be at most {shown_integer(most)}")
+    return value
+
+
+def shown_integer(value):
+    """Return an integer as text, powers of ten in short.
+
+    Examples
+    --------
+    >>> shown_integer(10**300), shown_integer(5000)
+    ('10^300', '5000')
+    """
+    digits = str(value)
+    return f"10^{len(digits) - 1}" if len(digits) > 6 and not digits.strip("10") and digits.count("1") == 1 else digits
+
+
+def require_real(name, value):
+    """Return `value` as a finite float, or raise an error that names it.
+
+    Examples
+    --------
+    >>> require_real("tau", math.nan)
+    Traceback (most recent call last):
+    ...
+    ValueError: tau = nan: must be finite
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} = {text_of(value)}: must be a real number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{name} = {text_of(value)}: must be finite")
+    return number
 
 
 def require_positive(name, value):
@@ -38,15 +78,64 @@ def require_positive(name, value):
     ...
     ValueError: low = -1.0: must be finite and above 0
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} = {value!r}: must be a real number")
     try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} = {value!r}: must be finite and above 0")
+        number = require_real(name, value)
+    except ValueError:
+        number = math.nan
+    if not number > 0:
+        raise ValueError(f"{name} = {text_of(value)}: must be finite and above 0")
     return number
+
+
+def require_size(**lengths):
+    """Raise a ValueError that names the lengths if an array of this shape has more than 3·10^8 entries.
+
+    Examples
+    --------
+    >>> require_size(n=10**9, d=3)
+    Traceback (most recent call last):
+    ...
+    ValueError: n, d = 1000000000, 3: an array must have at most 3·10^8 entries
+    """
+    if math.prod(lengths.values()) > MOST_ENTRIES:
+        raise ValueError(
+            f"{', '.join(lengths)} = {', '.join(map(str, lengths.values()))}: an array must have at most 3·10^8 entries"
+        )
+
+
+def require_instance(name, value, kind):
+    """Return `value` if it is of this class, or raise a TypeError that names it.
+
+    Examples
+    --------
+    >>> require_instance("data", 3, TokenData)
+    Traceback (most recent call last):
+    ...
+    TypeError: data = 3: must be of the class TokenData
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} = {text_of(value)}: must be of the class {kind.__name__}")
+    return value
+
+
+def require_items(name, value):
+    """Return the entries as a list, or raise a TypeError that names what has none; a text is no sequence here.
+
+    Examples
+    --------
+    >>> require_items("ids", (1, 2)), require_items("ids", [])
+    ([1, 2], [])
+    >>> require_items("ids", "one")
+    Traceback (most recent call last):
+    ...
+    TypeError: ids = 'one': must be a sequence
+    """
+    try:
+        if not isinstance(value, (str, bytes, dict)):
+            return list(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{name} = {text_of(value)}: must be a sequence")
 
 
 def require_generator(rng):
@@ -62,7 +151,7 @@ def require_generator(rng):
     import numpy as np
 
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng = {rng!r}: must be a numpy.random.Generator, such as numpy.random.default_rng(11)")
+        raise TypeError(f"rng = {text_of(rng)}: must be a numpy.random.Generator, such as numpy.random.default_rng(11)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +197,8 @@ class QueryData:
     d: int = 8
 
     def __post_init__(self):
-        require_integer("n", self.n, least=2)
-        require_integer("d", self.d, least=1)
-        require_integer("position", self.position, least=0)
+        for name, least in (("n", 2), ("d", 1), ("position", 0)):
+            object.__setattr__(self, name, require_integer(name, getattr(self, name), least))
         if self.position >= self.n:
             raise ValueError(f"position = {self.position}: must be below n = {self.n}")
         low, high = require_positive("low", self.low), require_positive("high", self.high)
@@ -156,16 +244,16 @@ class QueryData:
         """
         import numpy as np
 
+        require_size(n=self.n)
+        require_choice("fill", fill, ("uniform", "low", "high", "one-low", "one-high"))
         last = self.n - 2 if self.position == self.n - 1 and self.spike is not None else self.n - 1
         if fill == "uniform":
             require_generator(rng)
             v = rng.uniform(self.low, self.high, self.n)
-        elif fill in ("low", "high", "one-low", "one-high"):
+        else:
             v = np.full(self.n, self.low if fill in ("low", "one-high") else self.high)
             if fill.startswith("one-"):
                 v[last] = self.low if fill == "one-low" else self.high
-        else:
-            raise ValueError(f"fill = {fill!r}: must be uniform, low, high, one-low or one-high")
         if self.spike is not None:
             v[self.position] = self.spike_score
         return v
@@ -206,10 +294,11 @@ class QueryData:
         """
         import numpy as np
 
-        xp = namespace() if xp is None else xp
+        xp = given_namespace(xp)
+        require_size(n=self.n, d=self.d)
         v = self.scores(rng) if scores is None else scores
         if not isinstance(v, np.ndarray) or v.dtype.kind not in "iuf":
-            raise TypeError(f"scores = {v!r}: must be a real numpy.ndarray")
+            raise TypeError(f"scores = {text_of(v)}: must be a real numpy.ndarray")
         require_shape("scores", v, (self.n,))
         if not np.all(np.isfinite(v)):
             raise ValueError("scores: must be finite")
@@ -220,9 +309,6 @@ class QueryData:
         free -= np.outer(free @ unit, unit)
         A = (v[:, None] / np.linalg.norm(x)) * (unit + free)
         return xp.asarray(A), xp.asarray(x)
-
-
-LARGEST_EXPONENT = 300  # beyond, a number would overflow where the laws turn it into a double
 
 
 def require_decimal(name, value, least=0):
@@ -240,21 +326,33 @@ def require_decimal(name, value, least=0):
     ValueError: a = -0.1: must be at least 0
     """
     if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal, str)):
-        raise TypeError(f"{name} = {value!r}: must be a real number or a decimal string")
+        raise TypeError(f"{name} = {text_of(value)}: must be a real number or a decimal string")
     try:
-        if not -1000 <= Decimal(str(value)).adjusted() <= LARGEST_EXPONENT:  # before a million digits are made
-            raise ValueError(f"{name} = {value!r}: must be 0 or between 1e-1000 and 1e{LARGEST_EXPONENT}")
+        exact = _fraction(value)
+    except (ValueError, ZeroDivisionError):  # NaN, inf, words, 1/0
+        raise ValueError(f"{name} = {text_of(value)}: must be a finite number or a decimal string") from None
+    if exact is None or (exact and not Fraction(1, 10**1000) <= abs(exact) < 10 ** (LARGEST_EXPONENT + 1)):
+        raise ValueError(f"{name} = {text_of(value)}: must be 0 or between 1e-1000 and 1e{LARGEST_EXPONENT}")
+    if exact < least:
+        raise ValueError(f"{name} = {text_of(value)}: must be at least {least}")
+    if exact > 10**LARGEST_EXPONENT:
+        raise ValueError(f"{name} = {text_of(value)}: must be at most 1e{LARGEST_EXPONENT}")
+    if max(exact.as_integer_ratio()).bit_length() > 3.32 * MOST_DIGITS:
+        raise ValueError(f"{name} = {text_of(value)}: must have at most {MOST_DIGITS} digits")
+    return exact
+
+
+def _fraction(value):
+    """Return the Fraction that a number or a text stands for, or None where it is far beyond the limits."""
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))  # NumPy's integers would overflow
+    text = str(value)
+    try:
+        if not -1000 <= Decimal(text).adjusted() <= LARGEST_EXPONENT:  # before a million digits are made
+            return None if Decimal(text) else Fraction(0)
     except InvalidOperation:  # a ratio, or no number at all
         pass
-    try:
-        exact = Fraction(str(value))
-    except (ValueError, ZeroDivisionError):  # NaN, inf, words, 1/0
-        raise ValueError(f"{name} = {value!r}: must be a finite number or a decimal string") from None
-    if exact < least:
-        raise ValueError(f"{name} = {value!r}: must be at least {least}")
-    if exact > 10**LARGEST_EXPONENT:
-        raise ValueError(f"{name} = {value!r}: must be at most 1e{LARGEST_EXPONENT}")
-    return exact
+    return Fraction(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,11 +408,12 @@ class TokenData:
             "marked": require_integer("marked", self.marked, least=0),
             "gap": require_decimal("gap", self.gap),
         }
-        if self.n % (self.d - 2):
-            raise ValueError(f"n = {self.n}, d = {self.d}: n must be (d - 2)t, a multiple of {self.d - 2}")
+        width = exact["d"] - 2
+        if exact["n"] % width:
+            raise ValueError(f"n = {self.n}, d = {self.d}: n must be (d - 2)t, a multiple of {width}")
         if not 0 < exact["c"] < 1:
-            raise ValueError(f"c = {self.c!r}: must lie strictly between 0 and 1")
-        if self.marked >= self.n:
+            raise ValueError(f"c = {text_of(self.c)}: must lie strictly between 0 and 1")
+        if exact["marked"] >= exact["n"]:
             raise ValueError(f"marked = {self.marked}: must be below n = {self.n}")
         for name, value in exact.items():
             object.__setattr__(self, name, value)
@@ -363,7 +462,8 @@ class TokenData:
         >>> TokenData(n=6, d=5, a=0, c="0.5").classes(np)
         array([0, 1, 2, 0, 1, 2])
         """
-        xp = namespace() if xp is None else xp
+        xp = given_namespace(xp)
+        require_size(n=self.n)
         return xp.arange(self.n) % (self.d - 2)
 
     def matrix(self, xp=None, dtype=None):
@@ -397,8 +497,9 @@ class TokenData:
                [0.  , 0.75, 0.  , 0.25],
                [2.  , 0.  , 0.75, 0.25]])
         """
-        xp = namespace() if xp is None else xp
-        dtype = xp.float64 if dtype is None else dtype
+        xp = given_namespace(xp)
+        dtype = require_real_dtype(xp, dtype)
+        require_size(n=self.n, d=self.d)
         root, width = math.sqrt(self.log_n), self.d - 2
         first, ones = xp.zeros((width, 1), dtype=dtype), xp.ones((width, 1), dtype=dtype)
         own = float(self.b) * root * xp.eye(width, dtype=dtype)
@@ -429,5 +530,6 @@ class TokenData:
         >>> TokenData(n=2, d=3, a=0, c="0.5").X(np)[0]
         array([1., 1., 1.])
         """
-        xp = namespace() if xp is None else xp
-        return xp.ones((self.d, self.d), dtype=xp.float64 if dtype is None else dtype)
+        xp = given_namespace(xp)
+        require_size(d=self.d, width=self.d)
+        return xp.ones((self.d, self.d), dtype=require_real_dtype(xp, dtype))

@@ -1,19 +1,24 @@
 """Exact laws of sums of random signs, and the exact firing probabilities that follow from them."""
 
 import math
+import numbers
 from collections import Counter, defaultdict
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, product
 
+from attnsep.arrays import require_choice, text_of
 from attnsep.bounds import QueryErrors, require_probability
-from attnsep.data import QueryData, require_integer, require_positive
+from attnsep.data import QueryData, require_integer, require_items, require_positive, require_real
 
 EPS = 2.0**-52
 TABLE_SUMS = 200_000
 MOST_SUMS = 20_000  # in the law of several groups
 MOST_COLUMNS = 10**300
+MOST_TRIALS = 10**9  # of a binomial, whose tail has about √n terms that count
+LARGEST_SCORE = 1e100  # whose square is a double
+FARTHEST = 300  # between two scores whose exponentials are compared
 SHAPES = ("flat", "extreme")
 
 
@@ -44,7 +49,7 @@ def sum_law(weights):
     >>> {int(value): count for value, count in sum_law([1, 1, 2]).items()}
     {-4: 1, -2: 2, 0: 2, 2: 2, 4: 1}
     """
-    exact = [_rational("weights", weight) for weight in weights]
+    exact = [_rational("weights", weight) for weight in require_items("weights", weights)]
     scale = math.lcm(*(weight.denominator for weight in exact))
     groups = Counter(abs(int(weight * scale)) for weight in exact)
     sums = min(math.prod(count + 1 for count in groups.values()), sum(map(math.prod, groups.items())) + 1)
@@ -98,7 +103,7 @@ def binomial_tail(n, r, p=0.5):
     Parameters
     ----------
     n : int
-        Number of trials, at least 0.
+        Number of trials, from 0 to 10^9.
     r : int
         Smallest number of successes that counts.
     p : float, Fraction or str
@@ -124,7 +129,8 @@ def binomial_tail(n, r, p=0.5):
     >>> binomial_tail(4, 3), binomial_tail(4, 3, "0.1").__round__(15)
     (0.3125, 0.0037)
     """
-    n, r, p = require_integer("n", n, least=0), require_integer("r", r, least=-math.inf), require_probability("p", p)
+    n, r = require_integer("n", n, least=0, most=MOST_TRIALS), require_integer("r", r, least=-MOST_COLUMNS)
+    p = require_probability("p", p)
     if not 0 < r <= n:
         return float(r <= 0)
     if n <= 1000 and p == Fraction(1, 2):
@@ -169,7 +175,7 @@ def clopper_pearson(hits, draws, alarm):
     >>> low, round(high, 12) == round(1 - 0.025**0.1, 12)
     (0.0, True)
     """
-    draws, hits = require_integer("draws", draws, least=1), require_integer("hits", hits, least=0)
+    draws, hits = require_integer("draws", draws, least=1, most=MOST_TRIALS), require_integer("hits", hits, least=0)
     if hits > draws:
         raise ValueError(f"hits = {hits}: must be at most draws = {draws}")
     half = float(require_probability("alarm", alarm)) / 2
@@ -220,6 +226,10 @@ def column_probability(groups, threshold):
     (0.0625, 0.0625)
     """
     threshold = _number("threshold", threshold)
+    try:
+        groups = [(weight, count) for weight, count in require_items("groups", groups)]
+    except (TypeError, ValueError):
+        raise TypeError(f"groups = {text_of(groups)}: must be pairs of a weight and a count") from None
     groups = [(abs(_number("weight", weight)), require_integer("count", count, least=0)) for weight, count in groups]
     *few, (last, count) = sorted(((w, k) for w, k in groups if w and k), key=lambda group: group[1]) or [(1, 0)]
     if (cost := math.prod(k + 1 for _, k in few)) > MOST_SUMS:
@@ -288,15 +298,14 @@ def fires_probability(pi, m):
     >>> fires_probability(0.5, 3), fires_probability(1e-300, 3)
     (0.875, 3e-300)
     """
-    _require_columns(pi, m)
+    pi, m = _require_columns(pi, m)
     return 1 - (1 - pi) ** m if pi >= 0.5 else -math.expm1(m * math.log1p(-pi))
 
 
 def _require_columns(pi, m):
-    if not 0 <= pi <= 1:
+    if not 0 <= (probability := require_real("pi", pi)) <= 1:
         raise ValueError(f"pi = {pi!r}: must be a probability")
-    if require_integer("m", m, least=1) > MOST_COLUMNS:
-        raise ValueError(f"m = {m}: must be at most 10^300")
+    return probability, require_integer("m", m, least=1, most=MOST_COLUMNS)
 
 
 def silent_probability(pi, m):
@@ -307,7 +316,7 @@ def silent_probability(pi, m):
     >>> silent_probability(0.5, 3), silent_probability(1e-300, 3)
     (0.125, 1.0)
     """
-    _require_columns(pi, m)
+    pi, m = _require_columns(pi, m)
     return (1 - pi) ** m if pi >= 0.5 else math.exp(m * math.log1p(-pi))  # 1 − π is exact from 1/2 on
 
 
@@ -390,7 +399,7 @@ def query_sizes_exact(delta, tau, low, high, spike, shape="flat", *, n_max=10_00
     if largest == 0:
         raise ValueError(f"delta = {delta!r}: must not be so small that a double takes it for 0")
     require_probability("tau", tau)
-    for n in range(2, require_integer("n_max", n_max, least=2) + 1):
+    for n in range(2, require_integer("n_max", n_max, least=2, most=10**6) + 1):
         marked, *others = _query_groups(n, low, high, spike, shape)
         if (pi := _column(marked, tau)) > 0:
             # Fewer columns leave softmax silent too often, more only raise the other errors.
@@ -404,20 +413,27 @@ def query_sizes_exact(delta, tau, low, high, spike, shape="flat", *, n_max=10_00
 def _query_groups(n, low, high, spike, shape):
     """Return (u, count) groups of the four score vectors, in the order of `QueryErrors`."""
     data = QueryData(n=n, low=low, high=high, spike=require_positive("spike", spike))
-    low, high, marked = data.low, data.high, data.spike_score
-    if shape == "flat":
+    n, low, high, marked = data.n, data.low, data.high, data.spike_score
+    flat = require_choice("shape", shape, SHAPES) == "flat"
+    if (low - marked if flat else high - min(low, marked)) > FARTHEST:
+        raise ValueError(
+            f"n = {n}, low = {low}, high = {high}, spike = {spike}: no two scores must be more than {FARTHEST} apart"
+        )
+    if flat:
         softmax_v1, linear_v1 = [(1.0, 1), (math.exp(low - marked), n - 1)], [(marked, 1), (low, n - 1)]
         return softmax_v1, [(1, n)], [(1, n)], linear_v1
-    if shape == "extreme":
-        softmax_v1, linear_v1 = [(1.0, 1), (math.exp(high - marked), n - 1)], worst_scores(n - 1, low, high, marked)
-        softmax_v0, linear_v0 = worst_scores(n, 1.0, math.exp(high - low)), worst_scores(n, low, high)
-        return softmax_v1, softmax_v0, linear_v0, [(marked, 1), *linear_v1]
-    raise ValueError(f"shape = {shape!r}: must be one of {', '.join(SHAPES)}")
+    softmax_v1, linear_v1 = [(1.0, 1), (math.exp(high - marked), n - 1)], worst_scores(n - 1, low, high, marked)
+    softmax_v0, linear_v0 = worst_scores(n, 1.0, math.exp(high - low)), worst_scores(n, low, high)
+    return softmax_v1, softmax_v0, linear_v0, [(marked, 1), *linear_v1]
 
 
 def _column(groups, tau):
     """Return P[⟨f, σ⟩ > τ] for weights proportional to u."""
-    return column_probability(groups, _number("tau", tau) * sum(u * count for u, count in groups))
+    tau = _number("tau", tau)
+    try:
+        return column_probability(groups, tau * sum(u * count for u, count in groups))
+    except ValueError as error:  # which speaks of the weights
+        raise ValueError(f"tau = {tau}, low, high, spike: {error}") from None
 
 
 def worst_scores(n, low, high, marked=0.0):
@@ -449,6 +465,10 @@ def worst_scores(n, low, high, marked=0.0):
     >>> worst_scores(9, 1, 2)
     [(1, 6), (2, 3)]
     """
+    QueryData(n=require_integer("n", n, least=1) + 1, low=low, high=high)  # it names what breaks its rules
+    n, marked = int(n), require_real("marked", marked)
+    if not (low >= 1 / LARGEST_SCORE and high <= LARGEST_SCORE and 0 <= marked <= LARGEST_SCORE):
+        raise ValueError(f"low = {low}, high = {high}, marked = {marked}: must be of sizes from 1e-100 to 1e100")
     if low == high:
         return [(low, n), (high, 0)]
     N, D = marked**2 + n * low**2, marked + n * low
@@ -473,11 +493,13 @@ def _rational(name, value):
     if isinstance(value, (bool, float)):
         raise TypeError(f"{name} = {value!r}: must be an integer, a Fraction or a decimal string")
     try:
-        number = Fraction(value)
-        float(number)  # what no double can hold overflows later on
-        return number
+        number = Fraction(int(value) if isinstance(value, numbers.Integral) else value)  # NumPy's would overflow
+        held = float(number)  # what no double can hold overflows later on
     except (TypeError, ValueError, ArithmeticError):
-        raise TypeError(f"{name} = {value!r}: must be an integer, a Fraction or a decimal string") from None
+        raise TypeError(f"{name} = {text_of(value)}: must be an integer, a Fraction or a decimal string") from None
+    if number and not held:
+        raise ValueError(f"{name} = {text_of(value)}: must be 0, or not so small that a double takes it for 0")
+    return number
 
 
 def _binomials(n):

@@ -46,7 +46,7 @@ class Power(NamedTuple):
             return tuple(float(part / (Fraction(self.base) + rest)) for part in (Fraction(self.base), Fraction(rest)))
         log = math.log1p(float(self.base - 1)) if self.base < 2 else math.log(self.base)
         # Beyond 10^300 the exponent no longer matters, and a float could not hold it.
-        z = float(min(self.exponent, 10**300)) * log - math.log(rest)
+        z = float(min(self.exponent, 10**300)) * log - _log(rest)
         return logistic(z), logistic(-z)
 
 
@@ -341,6 +341,11 @@ def _integer_root(n, v):
         middle = (low + high + 1) // 2
         low, high = (middle, high) if middle**v <= n else (low, middle - 1)
     return low
+
+
+def _log(x):
+    """Return log x for a rational x that a double may be unable to hold."""
+    return math.log(x.numerator) - math.log(x.denominator)
 
 
 def logistic(z):

@@ -5,7 +5,7 @@ Every function takes scores of shape (..., n) and returns weights of that shape.
 
 from array_api_compat import device
 
-from attnsep.arrays import common_namespace, require_floating
+from attnsep.arrays import common_namespace, quiet, require_floating
 from attnsep.data import require_integer
 from attnsep.spec import require_kernel
 
@@ -373,7 +373,10 @@ def weights(scores, kernel="softmax"):
     if name not in OF_SCORES:
         raise ValueError(f"kernel = {kernel!r}: has weights that depend on more than the scores; use attention.attend")
     if name == "softmax":
-        return softmax(scores if parameter == 1 else scores * float(parameter))
+        _namespace(scores)
+        with quiet():
+            scores = scores if parameter == 1 else scores * float(parameter)
+        return softmax(scores)
     return OF_SCORES[name](scores) if parameter is None else OF_SCORES[name](scores, parameter)
 
 

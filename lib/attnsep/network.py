@@ -1,10 +1,9 @@
 """From weights to a decision: random signs, a shifted ReLU, a sum, a ReLU."""
 
 import math
-import numbers
 
-from attnsep.arrays import common_namespace, namespace, require_floating
-from attnsep.data import require_integer
+from attnsep.arrays import common_namespace, given_namespace, quiet, require_floating
+from attnsep.data import require_generator, require_integer, require_real, require_size
 
 
 def signs(rng, n, m, xp=None):
@@ -43,8 +42,10 @@ def signs(rng, n, m, xp=None):
     array([[-1.,  1.,  1.],
            [ 1., -1., -1.]])
     """
+    require_generator(rng)
     shape = (require_integer("n", n, least=1), require_integer("m", m, least=1))
-    xp = namespace() if xp is None else xp
+    require_size(n=shape[0], m=shape[1])
+    xp = given_namespace(xp)
     return xp.asarray(2.0 * rng.integers(0, 2, shape) - 1.0)
 
 
@@ -109,12 +110,10 @@ def shifted_relu(z, tau):
     >>> shifted_relu(np.array([0.25, 0.75]), 0.5)
     array([0.  , 0.25])
     """
-    if isinstance(tau, bool) or not isinstance(tau, numbers.Real):
-        raise TypeError(f"tau = {tau!r}: must be a real number")
-    if not math.isfinite(tau):
-        raise ValueError(f"tau = {tau!r}: must be finite")
-    common_namespace(z=z)  # before the subtraction, so that an error speaks of z and not of an operand
-    return relu(z - float(tau))
+    tau = require_real("tau", tau)
+    xp = common_namespace(z=z)  # before the subtraction, so that an error speaks of z and not of an operand
+    require_floating(xp, z=z)
+    return relu(z - tau)
 
 
 def network(f, y, tau):
@@ -199,4 +198,5 @@ def _output(xp, f, y, tau):
         raise ValueError(f"f: shape {tuple(f.shape)}, must be (n,) or (rows, k)")
     if y.ndim != 2 or y.shape[0] != f.shape[-1]:
         raise ValueError(f"y: shape {tuple(y.shape)}, must be ({f.shape[-1]}, m)")
-    return relu(xp.sum(shifted_relu(xp.matmul(f, xp.astype(y, f.dtype, copy=False)), tau)))
+    with quiet():
+        return relu(xp.sum(shifted_relu(xp.matmul(f, xp.astype(y, f.dtype, copy=False)), tau)))

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from attnsep.data import TokenData, require_positive
+from attnsep.data import TokenData, require_integer, require_positive
 from attnsep.spec import require_pair
 
 
@@ -49,6 +49,7 @@ def weight_bounds(n, d, a, c, eps, kernel="softmax"):
     [0.5627, 0.7986, 0.0253]
     """
     data, eta = TokenData(n=n, d=d, a=a, c=c), require_positive("eps", eps) * d
+    n = data.n
     require_pair(kernel)
     if eta >= 1:
         return PerturbedWeights(0.0, 1.0, 1.0)
@@ -90,7 +91,7 @@ def fires_bounds(n, d, m, a, c, eps, kernel="softmax", gap=0.1):
     Raises
     ------
     ValueError, TypeError
-        As in `weight_bounds`.
+        As in `weight_bounds`, or if m is no such number.
 
     Notes
     -----
@@ -103,12 +104,12 @@ def fires_bounds(n, d, m, a, c, eps, kernel="softmax", gap=0.1):
     (0.7369, 1.0, True)
     """
     found, data = weight_bounds(n, d, a, c, eps, kernel), TokenData(n=n, d=d, a=a, c=c, gap=gap)
-    strength, gap = float(data.a), float(data.gap)
+    strength, gap, eps, m = float(data.a), float(data.gap), float(eps), require_integer("m", m, least=1)
     low = 1 - 0.875**m if strength * found.marked_low > gap + 2 * eps else 0.0
     slack = gap - strength * found.marked_high - 2 * eps
     if slack <= 0:
         return low, 1.0
     largest_class = min(1.0, found.marked_high + data.t * found.other_high)
-    norm = float(data.b) * math.sqrt(largest_class) + eps * math.sqrt(d - 2)
-    rows = n if kernel == "softmax" else 1
-    return low, min(1.0, rows * m * math.exp(-(slack**2) / (2 * norm**2)))
+    ratio = slack / (float(data.b) * math.sqrt(largest_class) + eps * math.sqrt(d - 2))
+    count = m * (data.n if kernel == "softmax" else 1)
+    return low, math.exp(min(0.0, math.log(count) - ratio * ratio / 2))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from attnsep import exact, tokens
-from attnsep.arrays import namespace
-from attnsep.data import require_decimal, require_integer
+from attnsep.arrays import given_namespace, text_of
+from attnsep.data import require_decimal, require_instance, require_integer, require_items, require_size
 from attnsep.spec import require_pair
 
 
@@ -53,7 +53,9 @@ class RaggedData:
 
     def __post_init__(self):
         exact_values = {
-            "class_sizes": tuple(require_integer("class_sizes", size, least=1) for size in self.class_sizes),
+            "class_sizes": tuple(
+                require_integer("class_sizes", size, least=1) for size in require_items("class_sizes", self.class_sizes)
+            ),
             "a": require_decimal("a", self.a),
             "c": require_decimal("c", self.c),
             "marked_class": require_integer("marked_class", self.marked_class, least=0),
@@ -62,9 +64,10 @@ class RaggedData:
         if sum(exact_values["class_sizes"]) < 2:
             raise ValueError(f"class_sizes = {self.class_sizes!r}: must have at least 2 tokens in all")
         if not 0 < exact_values["c"] < 1:
-            raise ValueError(f"c = {self.c!r}: must lie strictly between 0 and 1")
-        if self.marked_class >= len(self.class_sizes):
-            raise ValueError(f"marked_class = {self.marked_class}: must be below {len(self.class_sizes)} classes")
+            raise ValueError(f"c = {text_of(self.c)}: must lie strictly between 0 and 1")
+        if self.marked_class >= len(exact_values["class_sizes"]):
+            classes = len(exact_values["class_sizes"])
+            raise ValueError(f"marked_class = {self.marked_class}: must be below {classes} classes")
         for name, value in exact_values.items():
             object.__setattr__(self, name, value)
 
@@ -124,7 +127,8 @@ class RaggedData:
                [0.  , 0.75, 0.  , 0.25],
                [2.  , 0.  , 0.75, 0.25]])
         """
-        xp = namespace() if xp is None else xp
+        xp = given_namespace(xp)
+        require_size(n=self.n, d=self.d)
         root, b = math.sqrt(self.log_n), float(self.b)
         classes = xp.asarray([k for k, size in enumerate(self.class_sizes) for _ in range(size)])
         own = xp.astype(classes[:, None] == xp.arange(self.d - 2)[None, :], xp.float64)
@@ -163,6 +167,7 @@ def column_probability(data, kernel="softmax"):
     >>> column_probability(RaggedData(class_sizes=[1] * 4, a=1, c="0.5")) == tokens.column_probability(4, 6, 1, "0.5")
     True
     """
+    require_instance("data", data, RaggedData)
     return tokens.class_law(data, tokens.gains(data.n, data.a, require_pair(kernel)), _seen(data))
 
 
@@ -227,5 +232,6 @@ def column_bound(data, kernel="softmax"):
     >>> round(column_bound(RaggedData(class_sizes=[4] * 256, a="0.05", c="0.5")), 6)
     0.01204
     """
+    require_instance("data", data, RaggedData)
     rows, found = tokens.gains(data.n, data.a, require_pair(kernel)), tokens.weights(data.n, data.a, kernel)
     return tokens.class_bound(data, rows, _seen(data), found)

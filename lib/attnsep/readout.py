@@ -5,11 +5,12 @@ from itertools import product
 from typing import NamedTuple
 
 from attnsep import tokens
-from attnsep.data import TokenData, require_decimal, require_integer, require_positive
+from attnsep.arrays import require_choice, text_of
+from attnsep.data import TokenData, require_decimal, require_integer, require_items, require_positive, require_real
 from attnsep.spec import require_pair
 
-# Significant bits, and the exponent of two of the smallest positive number.
-FORMATS = {"float16": (11, -24), "bfloat16": (8, -133), "float32": (24, -149)}
+# Significant bits, and the exponents of two of the smallest positive number and of the first one that is too large.
+FORMATS = {"float16": (11, -24, 16), "bfloat16": (8, -133, 128), "float32": (24, -149, 128)}
 
 
 class Distances(NamedTuple):
@@ -57,7 +58,8 @@ def distances(n, d, a0, a1, c, kernel="softmax"):
     0.037377
     """
     low, high = sorted((require_decimal("a0", a0), require_decimal("a1", a1)))
-    data, root = TokenData(n=n, d=d, a=high, c=c), math.sqrt(math.log(n))
+    data = TokenData(n=n, d=d, a=high, c=c)
+    n, root = data.n, math.sqrt(data.log_n)
     shape = float(data.b) * math.sqrt(n / (n - 1)) * math.sqrt((n - data.t) / (n - 1))
     require_pair(kernel)
     w0, w1 = tokens.weights(n, low, kernel), tokens.weights(n, high, kernel)
@@ -66,14 +68,18 @@ def distances(n, d, a0, a1, c, kernel="softmax"):
     for p1, not_p0, (R0, R1) in zip(w1[:2], w0[2:], gains, strict=True):
         step = p1 * not_p0 * _one_minus_ratio(R0, R1)
         found.append(root * math.hypot(float(high - low) * p1 + float(low) * step, shape * step))
-    return Distances(*found, math.hypot(found[0], math.sqrt(n - 1) * found[1]))
+    output = math.hypot(found[0], math.sqrt(n - 1) * found[1])
+    if output == math.inf:
+        raise ValueError(f"n = {n}, a0 = {a0}, a1 = {a1}: the distance is too large for a double")
+    return Distances(*found, output)
 
 
 def _one_minus_ratio(R0, R1):
     """Return 1 − R0/R1 for two gains of one kernel, R0 ≤ R1."""
     if R0.exponent == R1.exponent == 1:
         return float((R1.base - R0.base) / R1.base)
-    return -math.expm1(float(R0.exponent - R1.exponent) * math.log(R1.base))
+    # Beyond 10^300 the exponent no longer matters, and a float could not hold it.
+    return -math.expm1(-float(min(R1.exponent - R0.exponent, 10**300)) * math.log(R1.base))
 
 
 def total_variation(distance, s):
@@ -101,8 +107,8 @@ def total_variation(distance, s):
     >>> total_variation(0, 1), round(total_variation(2, 1), 6)
     (0.0, 0.682689)
     """
-    if distance != 0:
-        distance = require_positive("distance", distance)
+    if (distance := require_real("distance", distance)) < 0:
+        raise ValueError(f"distance = {distance}: must be at least 0")
     return math.erf(distance / require_positive("s", s) / math.sqrt(8))
 
 
@@ -160,6 +166,7 @@ def distance_table(n, d, strengths, c, kernel="softmax"):
     >>> [[round(x, 2) for x in row] for row in distance_table(1000, 252, (0, 1), 0.5)]
     [[0.0, 46.53], [46.53, 0.0]]
     """
+    strengths = [require_decimal("strengths", a) for a in require_items("strengths", strengths)]
     return [[distances(n, d, x, y, c, kernel).output for y in strengths] for x in strengths]
 
 
@@ -193,8 +200,11 @@ def several(table, s):
     >>> several([[0, 0], [0, 0]], 1), several([[0, 99], [99, 0]], 1)
     ((0.5, 0.5), (1.0, 1.0))
     """
-    if any(len(row) != len(table) for row in table):
-        raise ValueError(f"table: {len(table)} rows, must be square")
+    table = [require_items("table", row) for row in require_items("table", table)]
+    if not table or any(len(row) != len(table) for row in table):
+        raise ValueError(f"table: {len(table)} rows, must be square and have at least one")
+    if any(require_real("table", distance) < 0 for row in table for distance in row):
+        raise ValueError(f"table = {table}: must have no distance below 0")
     tv = [[total_variation(distance, s) for distance in row] for row in table]
     K = len(table)
     misses = [min(1.0, math.fsum((1 - x) / 2 for j, x in enumerate(row) if j != i)) for i, row in enumerate(tv)]
@@ -238,11 +248,13 @@ def recovery_probability(n, a, within, s, kernel="softmax"):
     [1.0, 0.000356]
     """
     a, within, s = require_decimal("a", a), require_decimal("within", within), require_positive("s", s)
-    if within > a:
-        raise ValueError(f"within = {within}: must be at most a = {a}")
-    scale = math.sqrt(math.log(require_integer("n", n, least=2))) * math.sqrt(n - 1) / s
+    if within > a or a + within > 10**300:
+        raise ValueError(f"within = {within}: must be at most a = {a}, and a + within at most 1e300")
+    n, kernel = require_integer("n", n, least=2), require_pair(kernel)
+    scale = math.sqrt(math.log(n)) * math.sqrt(n - 1)
     low, middle, high = (float(x) * tokens.weights(n, x, kernel).q for x in (a - within, a, a + within))
-    return (math.erf(scale * (middle - low) / math.sqrt(2)) + math.erf(scale * (high - middle) / math.sqrt(2))) / 2
+    steps = (scale * (middle - low), scale * (high - middle))
+    return sum(math.erf(step / s / math.sqrt(2)) for step in steps) / 2
 
 
 def rounded(x, form):
@@ -251,7 +263,7 @@ def rounded(x, form):
     Parameters
     ----------
     x : numpy.ndarray or float
-        Finite numbers below the format's largest, which is not checked.
+        Finite numbers that the format can hold.
     form : str
         float16, bfloat16 or float32.
 
@@ -262,7 +274,7 @@ def rounded(x, form):
     Raises
     ------
     ValueError
-        If the format is unknown.
+        If the format is unknown, or x has a number that rounds to none of it.
 
     Notes
     -----
@@ -275,11 +287,16 @@ def rounded(x, form):
     """
     import numpy as np
 
-    if form not in FORMATS:
-        raise ValueError(f"form = {form!r}: must be one of {', '.join(FORMATS)}")
-    bits, smallest = FORMATS[form]
+    bits, smallest, beyond = FORMATS[require_choice("form", form, FORMATS)]
+    x = np.asarray(x)
+    if x.dtype.kind not in "iuf" or not np.all(np.isfinite(x)):
+        raise ValueError(f"x = {text_of(x)}: must be finite real numbers")
+    x = x.astype(np.float64)
     step = np.maximum(np.frexp(x)[1] - bits, smallest)
-    return np.ldexp(np.rint(np.ldexp(x, -step)), step)
+    result = np.ldexp(np.rint(np.ldexp(x, -step)), step)
+    if np.any(np.abs(result) >= 2.0**beyond):
+        raise ValueError(f"x = {x}: is too large for form = {form!r}")
+    return result
 
 
 def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
@@ -317,11 +334,16 @@ def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
     (1.0, 0.0)
     """
 
+    require_choice("form", form, FORMATS)
+    a0, a1, d = require_decimal("a0", a0), require_decimal("a1", a1), require_integer("d", d, least=3, most=10**9)
     pair = [tokens.values_closed(n, d, a, c, kernel)[0] for a in (a0, a1)]
-    sums, mass = _sign_sums(require_integer("d", d, least=3) - 3)
+    sums, mass = _sign_sums(d - 3)
     found = []
     for first, own in product((1, -1), repeat=2):
-        z = [rounded(v.first * first + v.own * own + v.others * sums + v.last, form) for v in pair]
+        try:
+            z = [rounded(v.first * first + v.own * own + v.others * sums + v.last, form) for v in pair]
+        except ValueError as error:
+            raise ValueError(f"n, a0, a1, form = {form!r}: {error}") from None
         found.append(math.fsum(mass[z[0] != z[1]]))
     return math.fsum(found) / 4
 

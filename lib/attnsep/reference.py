@@ -5,6 +5,48 @@ input stays exact.  Nothing in the book computes with them except to compare.
 """
 
 import math
+import numbers
+
+from attnsep.arrays import text_of
+from attnsep.data import require_integer
+from attnsep.spec import require_kernel
+
+MOST_DEGREE = 10**4
+LARGEST_DOUBLE = 10**308
+
+
+def _matrix(name, X):
+    """Return the rows as lists, or raise a TypeError unless they are real numbers in rows of one length."""
+    try:
+        rows = [
+            [x.item() if getattr(x, "shape", None) == () else x for x in row] for row in X
+        ]  # NumPy's integers would overflow
+        fits = len({len(row) for row in rows}) == 1 and len(rows[0]) > 0
+        fits = fits and all(isinstance(x, numbers.Real) and abs(x) < math.inf for row in rows for x in row)
+    except TypeError:
+        fits = False
+    if not fits:
+        raise TypeError(f"{name}: must be rows of finite real numbers, of one length")
+    return rows
+
+
+def _line(name, numbers):
+    """Return one row as a list, or raise an error unless it is at least one real number."""
+    (row,) = _matrix(name, [numbers] if not isinstance(numbers, str) else numbers)
+    return row
+
+
+def _require_fit(names, have, want):
+    """Raise a ValueError unless two lengths agree."""
+    if have != want:
+        raise ValueError(f"{names}: lengths {have} and {want} must be equal")
+
+
+def _exp(score):
+    try:
+        return math.exp(score)
+    except OverflowError:
+        raise ValueError("scores: an exponential is too large for a double") from None
 
 
 def kronecker(A1, A2):
@@ -15,6 +57,7 @@ def kronecker(A1, A2):
     >>> kronecker([[1, 2]], [[3, 4]])
     [[3, 4, 6, 8]]
     """
+    A1, A2 = _matrix("A1", A1), _matrix("A2", A2)
     return [[a * b for a in row1 for b in row2] for row1 in A1 for row2 in A2]
 
 
@@ -26,8 +69,9 @@ def vec(X, order="row"):
     >>> vec([[1, 2], [3, 4]]), vec([[1, 2], [3, 4]], order="column")
     ([1, 2, 3, 4], [1, 3, 2, 4])
     """
-    if order not in ("row", "column"):
-        raise ValueError(f"order = {order!r}: must be row or column")
+    X = _matrix("X", X)
+    if not isinstance(order, str) or order not in ("row", "column"):
+        raise ValueError(f"order = {text_of(order)}: must be row or column")
     return [entry for line in (X if order == "row" else transpose(X)) for entry in line]
 
 
@@ -39,7 +83,7 @@ def transpose(X):
     >>> transpose([[1, 2], [3, 4]])
     [[1, 3], [2, 4]]
     """
-    return [list(column) for column in zip(*X, strict=True)]
+    return [list(column) for column in zip(*_matrix("X", X), strict=True)]
 
 
 def matmul(A, B):
@@ -50,7 +94,11 @@ def matmul(A, B):
     >>> matmul([[1, 2]], [[3], [4]])
     [[11]]
     """
-    return [[sum(a * b for a, b in zip(row, column, strict=True)) for column in transpose(B)] for row in A]
+    A, B = _matrix("A", A), _matrix("B", B)
+    for row in A[:1]:
+        _require_fit("A, B", len(row), len(B))
+    columns = transpose(B)
+    return [[sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in A]
 
 
 def kronecker_scores(A1, A2, X, order="row"):
@@ -61,7 +109,10 @@ def kronecker_scores(A1, A2, X, order="row"):
     >>> kronecker_scores([[1, 2], [3, 4]], [[1, 2], [3, 4]], [[0, 1], [0, 0]])
     [[2, 4], [6, 12]]
     """
+    A1, A2, X = _matrix("A1", A1), _matrix("A2", A2), _matrix("X", X)
     x = [[entry] for entry in vec(X, order)]
+    for row1, row2 in zip(A1[:1], A2[:1], strict=False):
+        _require_fit("A1, A2, X", len(row1) * len(row2), len(x))
     flat = [entry for (entry,) in matmul(kronecker(A1, A2), x)]
     n = len(A2)
     return [flat[j * n : (j + 1) * n] for j in range(len(A1))]
@@ -75,7 +126,9 @@ def softmax(scores):
     >>> softmax([0.0, 0.0])
     [0.5, 0.5]
     """
-    u = [math.exp(score) for score in scores]
+    u = [_exp(score) for score in _line("scores", scores)]
+    if not any(u):
+        raise ValueError("scores: all exponentials are too small for a double")
     return [entry / math.fsum(u) for entry in u]
 
 
@@ -87,7 +140,10 @@ def linear(scores):
     >>> linear([1.0, 3.0])
     [0.25, 0.75]
     """
-    return [score / sum(scores) for score in scores]
+    scores = _line("scores", scores)
+    if (total := sum(scores)) == 0:
+        raise ValueError("scores: sum to 0 (alpha_lin = 0); linear attention is undefined")
+    return [score / total for score in scores]
 
 
 def polynomial(scores, degree):
@@ -98,7 +154,11 @@ def polynomial(scores, degree):
     >>> polynomial([1.0, 3.0], 2)
     [0.1, 0.9]
     """
-    return linear([score**degree for score in scores])
+    degree = require_integer("degree", degree, least=1, most=MOST_DEGREE)
+    try:
+        return linear([score**degree for score in _line("scores", scores)])
+    except OverflowError:
+        raise ValueError(f"scores, degree = {degree}: a power is too large for a double") from None
 
 
 def squared_relu(scores):
@@ -109,7 +169,7 @@ def squared_relu(scores):
     >>> squared_relu([-5.0, 1.0, 3.0])
     [0.0, 0.1, 0.9]
     """
-    return linear([max(score, 0) ** 2 for score in scores])
+    return polynomial([max(score, 0) for score in _line("scores", scores)], 2)
 
 
 def sigmoid(scores):
@@ -120,7 +180,7 @@ def sigmoid(scores):
     >>> sigmoid([0.0, 0.0])
     [0.5, 0.5]
     """
-    return linear([1 / (1 + math.exp(-score)) for score in scores])
+    return linear([1 / (1 + _exp(-score)) for score in _line("scores", scores)])
 
 
 def top_k(scores, k):
@@ -131,6 +191,7 @@ def top_k(scores, k):
     >>> top_k([0.0, 0.0, 0.0], 2)
     [0.5, 0.5, 0]
     """
+    scores, k = _line("scores", scores), require_integer("k", k, least=1)
     kept = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
     shares = dict(zip(kept, softmax([scores[i] for i in kept]), strict=True))
     return [shares.get(i, 0) for i in range(len(scores))]
@@ -144,6 +205,7 @@ def hard(scores):
     >>> hard([2.0, 1.0, 2.0])
     [0.5, 0.0, 0.5]
     """
+    scores = _line("scores", scores)
     return [(score == max(scores)) / scores.count(max(scores)) for score in scores]
 
 
@@ -155,7 +217,10 @@ def sparsemax(scores, power=1):
     >>> sparsemax([0.0, 2.0])
     [0, 1.0]
     """
-    low, high = max(scores) - 1, max(scores)
+    scores, power = _line("scores", scores), require_integer("power", power, least=1, most=2)
+    top = max(scores)
+    low, high = top - top - 1, top - top  # numbers of the scores' own kind
+    scores = [max(score - top, -2) for score in scores]  # θ ≥ −1 here: what is lower counts for nothing
     for _ in range(200):
         middle = (low + high) / 2
         enough = sum(max(score - middle, 0) ** power for score in scores) >= 1
@@ -169,9 +234,10 @@ def entmax(scores):
     Examples
     --------
     >>> entmax([0.0, 2.0])
-    [0, 1.0]
+    [0.0, 1.0]
     """
-    return sparsemax([score / 2 for score in scores], power=2)
+    scores = _line("scores", scores)
+    return sparsemax([max(score - max(scores), -4) / 2 for score in scores], power=2)
 
 
 def weights(scores, kernel="softmax"):
@@ -182,10 +248,15 @@ def weights(scores, kernel="softmax"):
     >>> weights([1.0, 3.0], "polynomial:2")
     [0.1, 0.9]
     """
-    name, _, number = kernel.partition(":")
+    name, parameter = require_kernel(kernel)
     if name == "softmax":
-        return softmax([float(number or 1) * score for score in scores])
-    return OF_SCORES[name](scores, *map(int, number.split()))
+        return softmax([float(parameter) * score for score in _line("scores", scores)])
+    if name not in OF_SCORES:
+        raise ValueError(f"kernel = {kernel!r}: has weights that depend on more than the scores")
+    try:
+        return OF_SCORES[name](scores) if parameter is None else OF_SCORES[name](scores, parameter)
+    except ValueError as error:
+        raise ValueError(f"kernel = {kernel!r}: {error}") from None
 
 
 OF_SCORES = {
@@ -209,14 +280,20 @@ def attend(q, k, v, kernel="softmax"):
     >>> attend([[1.0]], [[1.0], [3.0]], [[4.0], [8.0]], kernel="linear")
     [[7.0]]
     """
-    name, _, number = kernel.partition(":")
+    q, k, v, (name, width) = _matrix("q", q), _matrix("k", k), _matrix("v", v), require_kernel(kernel)
+    if name == "performer":
+        raise ValueError(f"kernel = {kernel!r}: has random weights")
+    _require_fit("k, v", len(k), len(v))
+    for row, key in zip(q[:1], k[:1], strict=False):
+        _require_fit("q, k", len(row), len(key))
     if name in FEATURES:
         kernel = "linear"
         q, k = ([[FEATURES[name](x) for x in row] for row in rows] for rows in (q, k))
     scores = matmul(q, transpose(k))
     if name != "window":
         return matmul([weights(row, kernel) for row in scores], v)
-    near = [[i for i in range(len(k)) if abs(i - j) <= int(number)] for j in range(len(q))]
+    near = [[i for i in range(len(k)) if abs(i - j) <= width] for j in range(len(q))]
+    _require_fit("q, k", len(q), len(k))
     rows = zip(scores, near, strict=True)
     return [matmul([softmax([row[i] for i in places])], [v[i] for i in places])[0] for row, places in rows]
 
@@ -229,6 +306,8 @@ def values(A1, A2, A3, X, kernel="softmax"):
     >>> values([[1], [3]], [[1], [3]], [[1.0], [3.0]], [[1]], kernel="linear")
     [[2.5], [2.5]]
     """
+    A2, A3 = _matrix("A2", A2), _matrix("A3", A3)
+    _require_fit("A2, A3", len(A2), len(A3))
     return matmul([weights(row, kernel) for row in kronecker_scores(A1, A2, X)], A3)
 
 
@@ -240,7 +319,12 @@ def network(rows, y, tau):
     >>> network([[0.5, 0.5]], [[1, 1], [1, -1]], 0.25)
     0.75
     """
-    total = 0
+    total, rows, y = 0, _matrix("rows", rows), _matrix("y", y)
+    (tau,) = _line("tau", [tau])
+    if abs(tau) > LARGEST_DOUBLE:
+        raise ValueError("tau: is too large for a double")
+    for row in rows[:1]:
+        _require_fit("rows, y", len(row), len(y))
     for row in rows:
         for column in transpose(y):
             total += max(sum(c * sign for c, sign in zip(row, column, strict=True)) - tau, 0)

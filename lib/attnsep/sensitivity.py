@@ -9,8 +9,9 @@ from itertools import product
 import numpy as np
 
 from attnsep import exact, tokens
+from attnsep.arrays import text_of
 from attnsep.bounds import require_probability
-from attnsep.data import TokenData, require_decimal, require_integer
+from attnsep.data import TokenData, require_decimal, require_integer, require_items
 from attnsep.spec import require_pair
 
 PATTERNS = tuple(product((1, -1), repeat=3))
@@ -84,6 +85,7 @@ def fires_map(n, d, m, a, c, kernel="softmax", gap=0.1):
     >>> fires_map(1024, 258, 10, [0.05, 0.7], 0.5).round(9)
     array([0.0034645 , 0.94368697])
     """
+    _require_broadcast(n=n, d=d, m=m, a=a, c=c, gap=gap)
     return -np.expm1(_log_silent(m, column_map(n, d, a, c, kernel, gap)))
 
 
@@ -118,6 +120,7 @@ def error_map(n, d, m, a0, a1, c, gap=0.1):
     [[0.625, 0.390625], [0.125, 0.234375]]
     """
     a0, a1 = (_exact(name, a, require_decimal) for name, a in (("a0", a0), ("a1", a1)))
+    _require_broadcast(n=n, d=d, m=m, a0=a0, a1=a1, c=c, gap=gap)
     silent = np.exp(_log_silent(m, column_map(n, d, a1, c, "softmax", gap)))
     a0_or_a1 = ((a0, "softmax"), (a0, "linear"), (a1, "linear"))
     fires = [fires_map(n, d, m, a, c, kernel, gap) for a, kernel in a0_or_a1]
@@ -143,7 +146,16 @@ def worst(errors):
     >>> worst(error_map(4, 4, [1, 2], 0, 1, "0.5")).tolist()
     [0.625, 0.390625]
     """
-    return np.max(np.stack(errors), axis=0)
+    arrays = [_error(array) for array in require_items("errors", errors)]
+    if len({array.shape for array in arrays}) != 1:
+        raise ValueError("errors: must be at least one array, all of one shape")
+    return np.max(np.stack(arrays), axis=0)
+
+
+def _error(array):
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not np.all((array >= 0) & (array <= 1)):
+        raise TypeError(f"errors: an entry is {text_of(array)}, must be an array of probabilities")
+    return array
 
 
 def steps_within(errors, limit, start):
@@ -187,20 +199,31 @@ def steps_within(errors, limit, start):
 
 def _exact(name, values, require, **rule):
     """Return the exact numbers that the entries stand for, as an array of objects; every distinct one is read once."""
-    array = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+    try:
+        array = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{name} = {text_of(values)}: must be numbers in rows of one length") from None
     known, found = {}, np.empty(array.size, dtype=object)
     for index, value in enumerate(array.flat):
-        key = (type(value), str(value))
+        key = (type(value), text_of(value))
         if key not in known:
             known[key] = require(name, value, **rule)
         found[index] = known[key]
     return found.reshape(array.shape)
 
 
+def _require_broadcast(**arrays):
+    try:
+        np.broadcast_shapes(*(np.shape(np.array(x, dtype=object)) for x in arrays.values()))
+    except ValueError:
+        raise ValueError(f"{', '.join(arrays)}: their shapes do not broadcast") from None
+
+
 def _checked(n, d, a, c, gap):
     """Return n, d, t, a, c, gap as arrays of exact numbers that meet every rule of `TokenData`."""
     n, d = _exact("n", n, require_integer, least=2), _exact("d", d, require_integer, least=3)
     a, c, gap = (_exact(name, x, require_decimal) for name, x in (("a", a), ("c", c), ("gap", gap)))
+    _require_broadcast(n=n, d=d, a=a, c=c, gap=gap)
     for name, array, most in (("n", n, LARGEST), ("d", d, LARGEST_D)):
         if (found := max(array.flat, default=0)) > most:
             raise ValueError(f"{name} = {found}: must be at most {most:.0e}")

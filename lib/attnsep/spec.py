@@ -4,6 +4,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
+from attnsep.arrays import require_choice, text_of
 from attnsep.data import require_decimal, require_integer
 
 PAIR = ("softmax", "linear")  # the two that the paper compares
@@ -65,7 +66,7 @@ def require_kernel(kernel):
     ValueError: kernel = 'topk:0': k = 0: must be at least 1
     """
     if not isinstance(kernel, str):
-        raise TypeError(f"kernel = {kernel!r}: must be a string such as softmax or topk:16")
+        raise TypeError(f"kernel = {text_of(kernel)}: must be a string such as softmax or topk:16")
     name, colon, text = kernel.partition(":")
     if name not in PARAMETERS:
         raise ValueError(f"kernel = {kernel!r}: must be one of {', '.join(map(usage, PARAMETERS))}")
@@ -94,8 +95,8 @@ def require_pair(kernel):
     ...
     ValueError: kernel = 'hard': must be softmax or linear here
     """
-    if kernel not in PAIR:
-        raise ValueError(f"kernel = {kernel!r}: must be softmax or linear here")
+    if not isinstance(kernel, str) or kernel not in PAIR:
+        raise ValueError(f"kernel = {text_of(kernel)}: must be softmax or linear here")
     return kernel
 
 
@@ -107,5 +108,5 @@ def usage(name):
     >>> usage("topk"), usage("softmax"), usage("hard")
     ('topk:k', 'softmax[:beta]', 'hard')
     """
-    what, optional, _ = PARAMETERS[name] or ("", True, 0)
+    what, optional, _ = PARAMETERS[require_choice("name", name, PARAMETERS)] or ("", True, 0)
     return name + (f"[:{what}]" if what and optional else f":{what}" if what else "")

@@ -11,12 +11,14 @@ from itertools import product
 from typing import NamedTuple
 
 from attnsep import exact
+from attnsep.arrays import common_namespace, require_choice, require_shape
 from attnsep.bounds import hoeffding, require_probability
-from attnsep.data import TokenData, require_decimal, require_integer
+from attnsep.data import TokenData, require_decimal, require_instance, require_integer
 from attnsep.gains import gains, lowest_floor
 from attnsep.spec import PAIR, require_kernel
 
 KERNELS = PAIR
+MOST_WIDTH = 10**9  # where every class has a sign of its own
 
 
 class Seen(NamedTuple):
@@ -83,6 +85,7 @@ def weights(n, a, kernel="softmax", *, d=None):
     >>> weights(4, 1)[:2] == (16 / 19, 4 / 7), weights(4, 1, "linear").p
     (True, 0.4)
     """
+    n = require_integer("n", n, least=2)
     rows, rest = gains(n, a, kernel, d=d), _tokens_seen(n, kernel) - 1
     (p, not_p), (q, not_q) = (R.shares(rest) if rest else (1.0, 0.0) for R in rows)
     return TokenWeights(p, q, not_p, not_q)
@@ -127,7 +130,7 @@ def seen(data, kernel="softmax"):
     >>> seen(TokenData(n=8, d=6, a=1, c="0.5")), seen(TokenData(n=8, d=6, a=1, c="0.5"), "topk:6")
     (Seen(tokens=8, own=2, others=((2, 3),)), Seen(tokens=6, own=2, others=((2, 1), (1, 2))))
     """
-    k, width = _tokens_seen(data.n, kernel), data.d - 2
+    k, width = _tokens_seen(require_instance("data", data, TokenData).n, kernel), data.d - 2
     if k == data.n:
         return Seen(k, data.t, ((data.t, width - 1),))
     if data.marked:
@@ -222,6 +225,8 @@ def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
     (0.375, 0.25)
     """
     data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
+    if data.d > MOST_WIDTH:
+        raise ValueError(f"d = {d}: must be at most 10^9")
     rows, sight = gains(n, a, kernel, d=d), seen(data, kernel)
     if sight.tokens < n:
         return class_law(data, rows, sight)
@@ -339,7 +344,7 @@ def instance_fires(y, data, kernel="softmax"):
     Parameters
     ----------
     y : array, shape (d, m)
-        Signs, 1 or -1 (not checked), as from ``network.signs``; on the host.
+        Signs, 1 or -1, as from ``network.signs``; on the host.
     data : TokenData
         The data; n may be far beyond any matrix.
     kernel : str
@@ -351,8 +356,8 @@ def instance_fires(y, data, kernel="softmax"):
 
     Raises
     ------
-    ValueError
-        If y has not d rows or the kernel is unknown.
+    ValueError, TypeError
+        If y has not d rows or an entry that is no sign, or as in `seen`.
 
     Notes
     -----
@@ -365,8 +370,10 @@ def instance_fires(y, data, kernel="softmax"):
     >>> instance_fires(np.array([[1], [1], [1], [1]]), data), instance_fires(np.array([[-1], [1], [1], [1]]), data)
     (True, False)
     """
-    if len(y) != data.d:
-        raise ValueError(f"y: {len(y)} rows, must be d = {data.d}")
+    xp = common_namespace(y=y)
+    require_shape("y", y, (require_instance("data", data, TokenData).d, "m"))
+    if not bool(xp.all((y == 1) | (y == -1))):
+        raise ValueError("y: every entry must be 1 or -1")
     rows, sight, own = gains(data.n, data.a, kernel, d=data.d), seen(data, kernel), data.marked_class + 1
     if sight.tokens < data.n:
         floors = {pattern: class_floor(data, rows, sight, *pattern) for pattern in _PATTERNS}
@@ -496,7 +503,8 @@ def class_bound(data, rows, sight, found):
 def _row_bound(data, sight, w, rest):
     slack, r = float(data.gap) - float(data.a) * w, rest / max(sight.tokens - 1, 1)
     norm_squared = (w + (sight.own - 1) * r) ** 2 + sum(count * (size * r) ** 2 for size, count in sight.others)
-    return hoeffding(slack, float(data.b) ** 2 * norm_squared) if slack > 0 else 1.0
+    # Where a double takes the norm for 0, the least double is above it, and a larger norm makes a weaker bound.
+    return hoeffding(slack, float(data.b) ** 2 * norm_squared or 5e-324) if slack > 0 else 1.0
 
 
 def fires_bounds(n, d, m, a, c, kernel="softmax", gap=0.1):
@@ -613,11 +621,9 @@ def errors(n, d, m, a0, a1, c, gap=0.1, *, by="exact"):
 
 def _laws(by):
     """Return functions that bound π from below and from above, and one that turns the latter into P[fires]."""
-    if by == "exact":
+    if require_choice("by", by, ("exact", "bound")) == "exact":
         return column_probability, column_probability, exact.fires_probability
-    if by == "bound":
-        return (lambda *x: column_bounds(*x)[0]), (lambda *x: column_bounds(*x)[1]), lambda high, m: min(1.0, m * high)
-    raise ValueError(f"by = {by!r}: must be exact or bound")
+    return (lambda *x: column_bounds(*x)[0]), (lambda *x: column_bounds(*x)[1]), lambda high, m: min(1.0, m * high)
 
 
 def sizes(delta, a0, a1, c, t=1, gap=0.1, *, by="exact", d_max=5000):
@@ -665,7 +671,7 @@ def sizes(delta, a0, a1, c, t=1, gap=0.1, *, by="exact", d_max=5000):
     t = require_integer("t", t, least=1)
     # Linear attention on D_1 comes first: as a rule it is what fails, so the others are rarely computed.
     others = ((a1, "linear"), (a0, "linear"), (a0, "softmax"))
-    for d in range(4, require_integer("d_max", d_max, least=4) + 1):
+    for d in range(4, require_integer("d_max", d_max, least=4, most=MOST_WIDTH) + 1):
         n = (d - 2) * t
         if (pi := low(n, d, a1, c, "softmax", gap)) > 0:
             # Fewer columns leave softmax silent too often, more only raise the other errors.

@@ -202,7 +202,7 @@ def test_identities():
         (lambda: certify(lambda a: a, {"a": (1, 0)}), ValueError, "must satisfy low <= high"),
         (lambda: certify(lambda a: a, {"a": (0, 1)}, most_boxes=0), ValueError, "most_boxes = 0"),
         (lambda: certify_from(1, lambda n: n, [], {}), ValueError, "n0 = 1"),
-        (lambda: certify_from(2.5, lambda n: n, [], {}), ValueError, "n0 = 2.5"),
+        (lambda: certify_from(2.5, lambda n: n, [], {}), TypeError, "n0 = 2.5"),
         (
             lambda: certify_from(4, lambda n: n, [(lambda u: u, {"u": (0, "0.2")})], {}),
             ValueError,

@@ -147,13 +147,13 @@ def test_rounding_is_no_violation_and_no_margin(ledger):
         ({"mark": "ours"}, "mark = 'ours'"),
         ({"level": "sure"}, "level = 'sure'"),
         ({"expect": "true"}, "expect = 'true'"),
-        ({"control": " "}, "control must name"),
+        ({"control": " "}, "control = ' ': must be a text"),
         ({"violations": ()}, "at least one amount"),
         ({"violations": (2, 1)}, "ascending"),
         ({"violations": (1, 1)}, "ascending"),
-        ({"statement": ""}, "statement must not be empty"),
-        ({"source": ""}, "source must not be empty"),
-        ({"chapter": ""}, "chapter must not be empty"),
+        ({"statement": ""}, "statement = '': must be a text"),
+        ({"source": ""}, "source = '': must be a text"),
+        ({"chapter": ""}, "chapter = '': must be a text"),
     ],
 )
 def test_entries_that_are_refused(ledger, changes, message):
@@ -202,6 +202,42 @@ def test_margins_of_negative_and_zero_bounds_keep_their_sign():
     assert at_most(-1.0, -2.0).margin == -0.5
     assert at_least(-1.0, -2.0).margin == 0.5
     assert at_most(0.5, 0.0).margin == -0.5
+
+
+def test_all_seeds_can_be_shifted_and_0_changes_nothing(ledger):
+    drawn = {}
+
+    def cases(xp, broken=None):
+        drawn[framework._SHIFT.get()] = [framework.generator(seed).random() for seed in (7, 8)]
+        yield Case(1.0 - (broken or 0))
+
+    framework.claim("a-claim", **FIELDS)(cases)
+    for seeds in (0, 1, 2):
+        framework.verify(seeds=seeds)
+    assert drawn[0] == [np.random.default_rng(seed).random() for seed in (7, 8)]
+    assert len({number for numbers in drawn.values() for number in numbers}) == 6
+    assert framework.generator(7).random() == drawn[0][0]  # the shift ends with the run
+    with pytest.raises(ValueError, match="seeds = -1"):
+        framework.run(framework.find("a-claim"), seeds=-1)
+
+
+def test_the_alarms_of_the_cases_add_up(ledger):
+    def cases(xp, broken=None):
+        yield from (Case(1.0 - (broken or 0), alarm=1e-9), Case(2.0), Case(3.0, alarm=2e-9))
+
+    framework.claim("a-claim", **FIELDS)(cases)
+    evidence = framework.run(framework.find("a-claim"))
+    assert evidence.to_json()["alarm"] == 3e-9
+    assert tables.status_line({"a-claim": evidence.to_json()}).endswith("with probability at most 3e-09.")
+    with pytest.raises(ValueError, match="alarm = 1"):
+        Case(0.0, alarm=1)
+
+
+def test_the_whole_runs_false_alarm_rate():
+    rows = record.read_record()
+    assert 0 < sum(row["alarm"] for row in rows.values()) <= 1e-6
+    assert {row["level"] for row in rows.values() if row["alarm"]} == {"sampled"}
+    assert [id for id, row in rows.items() if row["level"] == "sampled" and not row["alarm"]] == []
 
 
 def test_cases_refuse_what_would_pass_anything():
@@ -265,6 +301,9 @@ def test_the_record_notices_a_changed_margin_a_missing_claim_and_a_stray_one(led
     assert record.differences(evidence, stored) == []
     changed = {"a-claim": stored["a-claim"] | {"margin": 0.6}}
     assert record.differences(evidence, changed) == ["a-claim: margin is 0.5, the record has 0.6"]
+    assert record.differences(evidence, {"a-claim": stored["a-claim"] | {"code": "0"}}) == [
+        f"{__name__}: its text has changed since its claims were recorded"
+    ]
     assert record.differences(evidence, {}) == ["a-claim: not in the record"]
     stray = record.differences(evidence, stored | {"old": {"id": "old"}})
     assert stray == ["old: in the record, but no claim of the ledger"]

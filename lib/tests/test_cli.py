@@ -33,7 +33,15 @@ def test_verify_fails_with_a_claim(capsys, monkeypatch):
     assert cli.main(["verify", "tensor-trick"]) == 1
     out = capsys.readouterr().out
     assert "FAIL tensor-trick: refuted" in out
-    assert out.endswith("0 passed, 1 failed\n")
+    assert out.splitlines()[-1].startswith("0 passed, 1 failed. With other random draws such a run refutes")
+
+
+def test_verify_with_other_draws_says_how_sure_it_is(capsys):
+    claim = framework.find("regression-simulated")
+    assert cli.main(["verify", claim.id, "--seeds", "3"]) == 0
+    out = capsys.readouterr().out
+    assert framework.run(claim, seeds=3).line in out
+    assert out.endswith("refutes a true claim with probability at most 8e-09.\n")
 
 
 def test_verify_compare_fails_where_the_record_differs(capsys, monkeypatch):
@@ -43,7 +51,16 @@ def test_verify_compare_fails_where_the_record_differs(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "words", [["verify", "no-such-claim"], ["verify", "def-vec"], ["verify", "--backend", "torch"], [], ["fly"]]
+    "words",
+    [
+        ["verify", "no-such-claim"],
+        ["verify", "def-vec"],
+        ["verify", "--backend", "torch"],
+        [],
+        ["fly"],
+        ["verify", "tensor-trick", "--seeds", "-1"],
+        ["verify", "--seeds", "1", "--compare"],
+    ],
 )
 def test_bad_usage_exits_with_2_and_says_why_on_stderr(capsys, words):
     try:

@@ -98,7 +98,7 @@ def test_matrix_needs_real_scores(rng, scores):
 
 
 def test_unknown_fill():
-    with pytest.raises(ValueError, match="fill = 'middle': must be uniform"):
+    with pytest.raises(ValueError, match="fill = 'middle': must be one of uniform"):
         QueryData(n=2).scores(None, fill="middle")
 
 

@@ -483,7 +483,7 @@ def test_an_instance_is_what_the_signs_say(rng):
         (lambda: tokens.column_probability(6, 5, 0.5, 0.5, gap=-1), "gap = -1"),
         (lambda: tokens.fires_probability(6, 5, 0, 0.5, 0.5), "m = 0"),
         (lambda: tokens.fires_bounds(6, 5, 0, 0.5, 0.5), "m = 0"),
-        (lambda: tokens.errors(6, 5, 1, 0.05, 0.7, 0.5, by="luck"), "by = 'luck': must be exact or bound"),
+        (lambda: tokens.errors(6, 5, 1, 0.05, 0.7, 0.5, by="luck"), "by = 'luck': must be one of exact, bound"),
         (lambda: tokens.weights(5, 1, "topk:6"), "kernel = 'topk:6': k must be at most n = 5"),
         (lambda: tokens.weights(5, 1, "window:1"), "kernel = 'window:1': has rows with more than two weights"),
         (lambda: tokens.values_closed(6, 5, 1, 0.5, "topk:2"), "kernel = 'topk:2': has no closed form of four entries"),
@@ -495,7 +495,10 @@ def test_an_instance_is_what_the_signs_say(rng):
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, 0), "t = 0"),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=3), "d_max = 3"),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=50), "d_max = 50: no d up to it"),
-        (lambda: tokens.instance_fires(np.ones((4, 1)), TokenData(n=3, d=5, a=1, c=0.5)), "y: 4 rows, must be d = 5"),
+        (
+            lambda: tokens.instance_fires(np.ones((4, 1)), TokenData(n=3, d=5, a=1, c=0.5)),
+            r"y: shape \(4, 1\), must be \(5, m\)",
+        ),
     ],
 )
 def test_bad_input_is_named(call, words):

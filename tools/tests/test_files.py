@@ -1,4 +1,7 @@
+import os
+import subprocess
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import nbformat
@@ -21,11 +24,73 @@ def test_write_replaces_the_whole_file_and_leaves_nothing_beside_it(tmp_path):
 def test_write_keeps_the_old_file_when_it_is_interrupted(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    monkeypatch.setattr(files.os, "fsync", lambda handle: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("attnsep.files.os.fsync", lambda handle: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         files.write(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_write_removes_what_a_killed_writer_left(tmp_path):
+    path = tmp_path / "a[1].txt"
+    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    left = tmp_path / f".a[1].txt.{dead.stdout.strip()}.tmp"
+    others = [tmp_path / f".a[1].txt.{os.getppid()}.tmp", tmp_path / ".a[1].txt.note.tmp", tmp_path / ".a1.txt.1.tmp"]
+    for other in (left, *others):
+        other.write_text("half")
+    files.write(path, "new")
+    assert sorted(tmp_path.iterdir()) == sorted([path, *others])
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """Two old files, and the place where new ones are staged."""
+    monkeypatch.setattr(files, "ROOT", tmp_path)
+    monkeypatch.setattr(files, "STAGE", tmp_path / ".storing")
+    found = [tmp_path / name for name in ("a", "b")]
+    for path in found:
+        path.write_text("old")
+    return found
+
+
+@pytest.mark.parametrize("allowed", range(6))
+def test_an_interrupted_store_is_undone_or_completed(tree, monkeypatch, allowed):
+    """Writes: two staged files, the plan, two files; interrupted in front of each of them, or of none."""
+    left, real = iter(range(allowed)), files.write
+    monkeypatch.setattr(files, "write", lambda *words: real(*words) if next(left, None) is not None else broken_off())
+    with pytest.raises(KeyboardInterrupt) if allowed < 5 else nullcontext():
+        files.store(dict.fromkeys(tree, "new"))
+    monkeypatch.setattr(files, "write", real)
+    assert files.pending() == (3 <= allowed < 5)
+    assert files.finish() == []
+    assert {path.read_text() for path in tree} == {"old" if allowed < 3 else "new"}
+    assert sorted(files.ROOT.iterdir()) == tree
+
+
+def broken_off():
+    raise KeyboardInterrupt
+
+
+def test_completing_a_store_spares_what_was_edited_since(tree, monkeypatch):
+    real = files.write
+    monkeypatch.setattr(files, "write", lambda path, content: broken_off() if path in tree else real(path, content))
+    with pytest.raises(KeyboardInterrupt):
+        files.store(dict.fromkeys(tree, "new"))
+    monkeypatch.setattr(files, "write", real)
+    tree[1].write_text("edited")
+    assert files.finish() == ["b"]
+    assert [path.read_text() for path in tree] == ["new", "edited"]
+
+
+def test_no_store_is_left_half_done():
+    assert not files.pending(), files.PENDING
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_killed_verbs_leave_nothing_half_written():
+    run = subprocess.run([sys.executable, "-m", "tools.interrupt", "8", "1"], cwd=files.ROOT, capture_output=True)
+    assert run.returncode == 0, run.stderr.decode()
+    assert run.stdout.decode().startswith("32 kills over notebooks, lock, bench, gpu: no file was left half-written")
 
 
 def test_readme_shows_the_status_of_the_record():
@@ -46,7 +111,7 @@ def test_nothing_is_stored_when_a_claim_is_not_as_expected(monkeypatch, capsys):
             id = "a-claim"
 
     monkeypatch.setattr(notebooks, "verify", lambda **options: [Wrong])
-    monkeypatch.setattr(notebooks, "write", lambda *_: pytest.fail("wrote"))
+    monkeypatch.setattr(notebooks, "store", lambda *_: pytest.fail("wrote"))
     assert notebooks.main() == 1
     assert "nothing was stored" in capsys.readouterr().err
 
@@ -57,7 +122,7 @@ def test_nothing_is_stored_when_a_cell_fails(monkeypatch, capsys):
 
     monkeypatch.setattr(notebooks, "verify", lambda **options: [])
     monkeypatch.setattr(notebooks, "executed", failing)
-    monkeypatch.setattr(notebooks, "write", lambda *_: pytest.fail("wrote"))
+    monkeypatch.setattr(notebooks, "store", lambda *_: pytest.fail("wrote"))
     monkeypatch.setenv("ATTNSEP_RECORD", "unused")
     assert notebooks.main() == 1
     assert "nothing was stored" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from attnsep.claims.framework import Claim, Definition
 from tools.files import CHAPTERS, ROOT
 from tools.guards import (
     closure_problems,
+    draw_problems,
     import_problems,
     notebook_problems,
     read_notebooks,
@@ -54,7 +55,33 @@ def test_imports_run_backwards_along_the_tree():
     assert problems == []
 
 
+def test_claims_draw_from_one_place():
+    modules = sorted((ROOT / "lib/attnsep/claims").glob("*.py"))
+    found = [draw_problems(f"claims.{path.stem}", path.read_text(encoding="utf-8")) for path in modules]
+    assert [problem for problems in found for problem in problems] == []
+
+
 # The guards' own tests
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "rng = np.random.default_rng(1)",
+        "from numpy.random import default_rng",
+        "import random",
+        "x = numpy.random.normal()",
+        "x = np.random.RandomState(1)",
+    ],
+)
+def test_draw_guard_rejects(source):
+    assert draw_problems("claims.tokens", source)
+    assert draw_problems("claims.framework", "rng = np.random.default_rng(1)\n" + source)
+
+
+def test_draw_guard_accepts():
+    assert draw_problems("claims.tokens", "rng = generator(1)\nx = rng.random()") == []
+    assert draw_problems("claims.framework", "rng = np.random.default_rng(1)") == []
 
 
 def code(source="print(1)", outputs=(), count=1, **metadata):

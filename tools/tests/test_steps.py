@@ -20,6 +20,13 @@ def test_a_failing_step_does_not_hide_and_does_not_stop_the_others(monkeypatch, 
     assert ("FAILED" in out) == bool(status)
 
 
+def test_nothing_runs_while_a_store_is_half_done(monkeypatch, capsys):
+    monkeypatch.setattr(steps, "pending", lambda: True)
+    monkeypatch.setattr(steps.subprocess, "run", lambda *_, **__: pytest.fail("ran"))
+    assert steps.main(["format"]) == 1
+    assert "run `make notebooks`, which first completes that" in capsys.readouterr().err
+
+
 def test_notebooks_are_compared_strictly():
     command = steps.STEPS["notebooks"]
     assert "--nbval" in command
@@ -39,7 +46,7 @@ def test_make_test_runs_every_step():
     makefile = (files.ROOT / "Makefile").read_text(encoding="utf-8")
     line = re.search(r"^test:.*\n\t@\$\(RUN\) tools\.steps (.*)$", makefile, re.MULTILINE)[1]
     named = {first or second for first, second in re.findall(r'"([^"]+)"|(\S+)', line)}
-    elsewhere = {"fallback", "oracles", "strict notebooks"}  # make test-cupy, test-oracles, test-strict
+    elsewhere = {"fallback", "fuzz", "oracles", "strict notebooks"}  # make test-cupy, fuzz, test-oracles, test-strict
     assert named == steps.STEPS.keys() - elsewhere
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from attnsep import ablation, ragged, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator
 from attnsep.claims.one_query import EPS, rounding
-from attnsep.claims.one_query_separation import inside_clopper_pearson
+from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.claims.tokens import A0, A1, GAP, C, all_signs, token_cases
 from attnsep.data import TokenData
 from attnsep.kernels import KERNELS
@@ -347,7 +347,7 @@ def one_threshold_for_every_n(xp, broken=None):
     violations=(0, 0.5),
 )
 def ablation_simulated(xp, broken=None):
-    rng, draws, (n, d) = np.random.default_rng(4100), 20_000, (104, 28)
+    rng, draws, (n, d) = generator(4100), 20_000, (104, 28)
     for kernel, normalised in FOUR:
         best = ablation.best_threshold(n, d, 10, A0, A1, C, kernel, normalised).tau
         for a in (A0, A1):
@@ -358,7 +358,7 @@ def ablation_simulated(xp, broken=None):
                 fired = int(np.sum(largest > tau))
                 more = a + Fraction(str(broken or 0))
                 law = ablation.column_probability(n, d, more, C, tau, kernel, normalised)
-                yield inside_clopper_pearson(fired, draws, min(max(law, 1e-12), 1 - EPS), 1e-9, n=n, d=d, a=float(a))
+                yield inside_clopper_pearson(fired, draws, law, n=n, d=d, a=float(a))
 
 
 # Mechanism 3
@@ -407,7 +407,7 @@ def mechanism_3_no_linear_classifier(xp, broken=None):
     violations=(0.1, 0.21, 0.3),
 )
 def first_coordinate_separates(xp, broken=None):
-    more, rng = Fraction(str(broken or 0)), np.random.default_rng(4200)
+    more, rng = Fraction(str(broken or 0)), generator(4200)
     for (n, d), c in product(((2, 3), (6, 5), (40, 22), (248, 64)), (Fraction(1, 10), C, Fraction(9, 10))):
         theta = 0.4 / n * math.sqrt(math.log(n))
         for a in (Fraction(0), A0, GAP + more, A1, Fraction(3), Fraction(40)):
@@ -692,7 +692,7 @@ def break_3_bounds_must_hold(xp, broken=None):
     violations=(0, 0.1),
 )
 def ragged_simulated(xp, broken=None):
-    rng, draws = np.random.default_rng(4300), 20_000
+    rng, draws = generator(4300), 20_000
     for sizes, a, kernel in product(((60, *[1] * 60), (2,) * 20 + (5,) * 10, (9, 1, 4)), (A0, A1), tokens.KERNELS):
         data = RaggedData(class_sizes=sizes, a=a, c="0.6", marked_class=1)
         A = data.matrix(xp)
@@ -701,4 +701,4 @@ def ragged_simulated(xp, broken=None):
         fired = int(np.sum(largest > data.tau))
         shifted = RaggedData(class_sizes=sizes, a=a, c="0.6", marked_class=1, gap=GAP + Fraction(str(broken or 0)))
         law = ragged.column_probability(shifted, kernel)
-        yield inside_clopper_pearson(fired, draws, law, 1e-9, n=data.n, d=data.d, a=float(a))
+        yield inside_clopper_pearson(fired, draws, law, n=data.n, d=data.d, a=float(a))

@@ -10,9 +10,9 @@ import numpy as np
 from attnsep import bench, counting, exact
 from attnsep.arrays import to_numpy
 from attnsep.attention import ATTEND, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, within
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator, within
 from attnsep.claims.one_query import rounding
-from attnsep.claims.one_query_separation import inside_clopper_pearson
+from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.counting import SHARES, CountData
 from attnsep.network import signs
 from attnsep.spec import PAIR
@@ -124,7 +124,7 @@ def _enumerated(data, kernel):
     violations=(0, 0.5),
 )
 def count_law_simulated(xp, broken=None):
-    rng, draws, m = np.random.default_rng(5310), 2000, 3
+    rng, draws, m = generator(5310), 2000, 3
     for (classes, t), a, kernel in product(((6, 4), (20, 4)), (Fraction(7, 10), Fraction(2)), PAIR):
         for data in _pair(classes, t, a, "0.5"):
             A = data.matrix(xp)
@@ -133,7 +133,7 @@ def count_law_simulated(xp, broken=None):
             fired = int(np.sum(np.any(above.reshape(draws, m), axis=1)))
             shifted = replace(data, gap=data.gap + Fraction(str(broken or 0)))
             law = counting.fires_probability(shifted, m, kernel)
-            yield inside_clopper_pearson(fired, draws, law, 1e-9, **_reached(data), law=law, frequency=fired / draws)
+            yield inside_clopper_pearson(fired, draws, law, **_reached(data), law=law, frequency=fired / draws)
 
 
 # The theorem
@@ -363,7 +363,7 @@ class CountingMatmul:
     violations=(1,),
 )
 def attention_cost(xp, broken=None):
-    rng = np.random.default_rng(5311)
+    rng = generator(5311)
     for n, d in ((1, 1), (3, 2), (5, 3), (5, 4), (5, 5), (40, 7), (7, 40), (700, 3), (900, 4)):
         q, k, v = (xp.asarray(rng.uniform(0.1, 1, (n, w))) for w in (d, d, d + int(broken or 0)))
         found = {}

@@ -7,14 +7,18 @@ amount v, and leaves all else valid.  Everything a reader sees of a claim's stat
 
 import math
 import multiprocessing
+import numbers
 import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from attnsep.arrays import backend_name, namespace
-from attnsep.data import require_integer
+import numpy as np
+
+from attnsep.arrays import backend_name, common_namespace, given_namespace, namespace, require_choice, text_of
+from attnsep.data import require_instance, require_integer, require_items
 
 MARKS = ("source", "completed", "extension")
 LEVELS = ("certified", "exact", "verified", "sampled", "measured")
@@ -39,16 +43,24 @@ class Case:
         Parameters of the data set, or (low, high) where the case covers a range; the ledger shows their ranges.
     upper : float, optional
         Where only an interval [margin, upper] for the slack is known, its upper end.
+    alarm : float
+        Where the evidence is a sample: the probability, at most, that other draws refute a statement that is true.
     """
 
     margin: float
     tolerance: float = 0.0
     reached: dict = field(default_factory=dict)
     upper: float | None = None
+    alarm: float = field(default=0.0, repr=False)
 
     def __post_init__(self):
+        for name in ("margin", "tolerance", "upper"):
+            if name != "upper" or self.upper is not None:
+                object.__setattr__(self, name, _real(name, getattr(self, name)))
         if not 0 <= self.tolerance < math.inf:
             raise ValueError(f"tolerance = {self.tolerance!r}: must be finite and at least 0")
+        if not 0 <= self.alarm < 1:
+            raise ValueError(f"alarm = {self.alarm!r}: must be at least 0 and below 1")
 
     @property
     def verdict(self):
@@ -102,6 +114,7 @@ class Evidence:
     passes: tuple
     seconds: float
     backend: str
+    alarm: float = 0.0
 
     @property
     def control_fails(self):
@@ -137,6 +150,7 @@ class Evidence:
             "control_fails": self.control_fails,
             "smallest_failing": min(self.fails, default=None),
             "largest_passing": max(self.passes, default=None),
+            "alarm": float(shown(self.alarm)),
             "reached": {name: list(ends) for name, ends in self.reached.items()},
             "seconds": round(self.seconds, 3),
             "backend": self.backend,
@@ -151,26 +165,38 @@ def control_words(expect, smallest_failing, largest_passing):
     >>> control_words("holds", 1, 0), control_words("refuted", 1, 0), control_words("holds", None, 1)
     ('fails at 1, passes at 0', 'holds at 1, is refuted at 0', 'NEVER FAILS, passes at 1')
     """
+    require_choice("expect", expect, tuple(OPPOSITE))
+    for name, amount in (("smallest_failing", smallest_failing), ("largest_passing", largest_passing)):
+        if amount is not None:
+            _real(name, amount)
     turned, same = ("fails", "passes") if expect == "holds" else ("holds", "is refuted")
     first = f"NEVER {turned.upper()}" if smallest_failing is None else f"{turned} at {shown(smallest_failing)}"
     return first + ("" if largest_passing is None else f", {same} at {shown(largest_passing)}")
 
 
 LEDGER: dict[str, Definition] = {}
+_SHIFT = ContextVar("the shift of all seeds", default=0)
 
 
 def _register(entry):
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", entry.id):
-        raise ValueError(f"id = {entry.id!r}: must be lower-case words joined by hyphens")
-    if entry.id in LEDGER:
-        raise ValueError(f"id = {entry.id!r}: is in the ledger already")
-    if entry.mark not in MARKS:
-        raise ValueError(f"{entry.id}: mark = {entry.mark!r}: must be one of {', '.join(MARKS)}")
-    for name in ("source", "statement", "chapter"):
-        if not getattr(entry, name).strip():
-            raise ValueError(f"{entry.id}: {name} must not be empty")
+    _require_fields(entry.id, entry.mark, source=entry.source, statement=entry.statement, chapter=entry.chapter)
     LEDGER[entry.id] = entry
     return entry
+
+
+def _require_fields(id, mark, **texts):
+    if not isinstance(id, str) or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id):
+        raise ValueError(f"id = {text_of(id)}: must be lower-case words joined by hyphens")
+    if id in LEDGER:
+        raise ValueError(f"id = {id!r}: is in the ledger already")
+    require_choice(f"{id}: mark", mark, MARKS)
+    for name, text in texts.items():
+        _require_text(f"{id}: {name}", text)
+
+
+def _require_text(name, text):
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{name} = {text_of(text)}: must be a text that is not empty")
 
 
 def definition(id, *, mark, source, statement, chapter):
@@ -226,14 +252,13 @@ def claim(id, *, mark, source, level, chapter, statement, control, violations, a
     ValueError
         If a field is empty, unknown or a claim has no control.
     """
-    if level not in LEVELS:
-        raise ValueError(f"{id}: level = {level!r}: must be one of {', '.join(LEVELS)}")
-    if expect not in OPPOSITE:
-        raise ValueError(f"{id}: expect = {expect!r}: must be holds or refuted")
-    if not control.strip():
-        raise ValueError(f"{id}: control must name the hypothesis that it breaks")
-    if not violations or list(violations) != sorted(set(violations)):
+    _require_fields(id, mark, source=source, statement=statement, chapter=chapter, control=control)
+    require_choice(f"{id}: level", level, LEVELS)
+    require_choice(f"{id}: expect", expect, tuple(OPPOSITE))
+    amounts = [_real("violations", amount) for amount in require_items("violations", violations)]
+    if not amounts or amounts != sorted(set(amounts)):
         raise ValueError(f"{id}: violations = {violations!r}: must be at least one amount, ascending")
+    uses = require_items("uses", uses)
 
     def register(function):
         _register(
@@ -257,7 +282,22 @@ def claim(id, *, mark, source, level, chapter, statement, control, violations, a
     return register
 
 
-def run(claim, xp=None):
+def generator(seed):
+    """Return the random numbers of a claim: those of its seed, or others where ``run`` shifts all seeds.
+
+    Claims draw from here alone, so that one word exchanges all their draws.
+
+    Examples
+    --------
+    >>> bool(generator(2500).random() == np.random.default_rng(2500).random())
+    True
+    """
+    shift = _SHIFT.get()
+    seed = require_integer("seed", seed, least=0)
+    return np.random.default_rng((seed, shift) if shift else seed)
+
+
+def run(claim, xp=None, seeds=0):
     """Run a claim and its control.
 
     Parameters
@@ -266,12 +306,22 @@ def run(claim, xp=None):
         The entry to run.
     xp : module, optional
         Array namespace; left out, ``arrays.namespace()`` decides.
+    seeds : int
+        0 for the claims' own draws; every other number gives every claim other ones.
 
     Returns
     -------
     Evidence
     """
-    xp = namespace() if xp is None else xp
+    require_instance("claim", claim, Claim)
+    token = _SHIFT.set(require_integer("seeds", seeds, least=0))
+    try:
+        return _run(claim, given_namespace(xp))
+    finally:
+        _SHIFT.reset(token)
+
+
+def _run(claim, xp):
     start = time.perf_counter()
     cases = list(claim.cases(xp, broken=None))
     if claim.level in ("certified", "exact") and any(case.tolerance for case in cases):
@@ -291,6 +341,7 @@ def run(claim, xp=None):
         passes=tuple(passes),
         seconds=time.perf_counter() - start,
         backend=backend_name(xp),
+        alarm=math.fsum(case.alarm for case in cases),
     )
 
 
@@ -338,9 +389,20 @@ def shown(number):
     >>> shown(0.0012345), shown(100000), shown(0.0), shown(1e-17)
     ('0.00123', '100000', '0', '1e-17')
     """
-    if float(number).is_integer() and abs(number) < 1e15:
+    number = _real("number", number)
+    if number.is_integer() and abs(number) < 1e15:
         return str(int(number))
     return f"{number:.3g}"
+
+
+def _real(name, value):
+    """Return a real number as a float, NaN and inf included, or raise an error that names it."""
+    if isinstance(value, numbers.Real):
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError(f"{name} = {text_of(value)}: is too large for a double") from None
+    raise TypeError(f"{name} = {text_of(value)}: must be a real number")
 
 
 def find(id):
@@ -360,7 +422,7 @@ def find(id):
     """
     entry = LEDGER.get(id) if isinstance(id, str) else None
     if not isinstance(entry, Claim):
-        raise ValueError(f"id = {id!r}: the ledger has no claim of this name")
+        raise ValueError(f"id = {text_of(id)}: the ledger has no claim of this name")
     return entry
 
 
@@ -385,7 +447,7 @@ def check(id):
         raise ClaimFailed(f"{id}: expected {evidence.claim.expect}, found: {evidence.line}")
 
 
-def verify(ids=None, *, xp=None, progress=False, jobs=1):
+def verify(ids=None, *, xp=None, progress=False, jobs=1, seeds=0):
     """Run many claims.
 
     Parameters
@@ -398,6 +460,8 @@ def verify(ids=None, *, xp=None, progress=False, jobs=1):
         Show a bar on standard error if that is a terminal.
     jobs : int
         Number of processes, at least 1.  Claims do not depend on each other, so the evidence is the same.
+    seeds : int
+        0 for the claims' own draws; every other number gives every claim other ones.
 
     Returns
     -------
@@ -409,23 +473,37 @@ def verify(ids=None, *, xp=None, progress=False, jobs=1):
     ValueError, TypeError
         If an id is unknown, or jobs is no integer of at least 1.
     """
-    if isinstance(ids, str):
-        raise TypeError(f"ids = {ids!r}: must be a sequence of ids")
-    entries = [find(id) for id in dict.fromkeys(ids)] if ids else claims()
-    jobs = min(require_integer("jobs", jobs, least=1), len(entries))
+    xp = given_namespace(xp)
+    entries = claims() if ids is None else [_known(id) for id in _distinct(require_items("ids", ids))]
+    jobs = max(1, min(require_integer("jobs", jobs, least=1), len(entries)))
     if jobs == 1:
-        return list(_with_bar((run(entry, xp) for entry in entries), len(entries), progress))
-    backend = backend_name(namespace() if xp is None else xp)
+        return list(_with_bar((run(entry, xp, seeds) for entry in entries), len(entries), progress))
+    backend = backend_name(xp)
     # Fresh interpreters: a fork of a process whose BLAS has threads may hang.
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        found = pool.map(_run_in_process, [entry.id for entry in entries], [backend] * len(entries))
+        found = pool.map(
+            _run_in_process, [entry.id for entry in entries], [backend] * len(entries), [seeds] * len(entries)
+        )
         return list(_with_bar(found, len(entries), progress))
 
 
-def _run_in_process(id, backend):
+def _distinct(ids):
+    if others := [id for id in ids if not isinstance(id, str)]:
+        raise TypeError(f"ids: {text_of(others[0])} is no text")
+    return dict.fromkeys(ids)
+
+
+def _known(id):
+    try:
+        return find(id)
+    except ValueError as error:
+        raise ValueError(f"ids: {error}") from None
+
+
+def _run_in_process(id, backend, seeds):
     import attnsep.claims  # noqa: F401  fills the ledger
 
-    return run(find(id), namespace(backend))
+    return run(find(id), namespace(backend), seeds)
 
 
 def _with_bar(evidence, total, progress):
@@ -435,6 +513,19 @@ def _with_bar(evidence, total, progress):
     except ImportError:  # a bar is a comfort, not a dependency
         return evidence
     return tqdm(evidence, total=total, unit="claim", disable=None if progress else True, leave=False)
+
+
+def alarm_sentence(alarms):
+    """Return what the alarms of a run add up to, in one sentence.
+
+    Examples
+    --------
+    >>> alarm_sentence([1e-9, 0, 3e-9])
+    'With other random draws such a run refutes a true claim with probability at most 4e-09.'
+    """
+    return (
+        f"With other random draws such a run refutes a true claim with probability at most {shown(math.fsum(alarms))}."
+    )
 
 
 def claims():
@@ -450,7 +541,8 @@ def at_most(value, bound, /, tolerance=0.0, **reached):
     >>> at_most(0.5, 1.0, n=2)
     Case(margin=0.5, tolerance=0.0, reached={'n': 2}, upper=None)
     """
-    return Case((bound - _largest(value)) / _size(bound), tolerance, reached)
+    bound = _real("bound", bound)
+    return Case((bound - _largest("value", value)) / _size(bound), tolerance, reached)
 
 
 def at_least(value, bound, /, tolerance=0.0, **reached):
@@ -461,7 +553,8 @@ def at_least(value, bound, /, tolerance=0.0, **reached):
     >>> at_least(0.5, 1.0).verdict
     'refuted'
     """
-    return Case((-_largest(-value) - bound) / _size(bound), tolerance, reached)
+    bound = _real("bound", bound)
+    return Case((_smallest("value", value) - bound) / _size(bound), tolerance, reached)
 
 
 def within(value, low, high, /, tolerance=0.0, **reached):
@@ -472,6 +565,7 @@ def within(value, low, high, /, tolerance=0.0, **reached):
     >>> within(2.0, 1.0, 4.0).margin
     0.5
     """
+    low, high = _real("low", low), _real("high", high)
     slacks = (at_least(value, low).margin, at_most(value, high).margin)
     return Case(math.nan if any(map(math.isnan, slacks)) else min(slacks), tolerance, reached)
 
@@ -486,9 +580,14 @@ def equal(value, wanted, /, tolerance=0.0, **reached):
     >>> equal(1.0, 2.0).margin
     -0.5
     """
-    if getattr(value, "shape", ()) != getattr(wanted, "shape", ()):
-        raise ValueError(f"value, wanted: shapes {value.shape} and {wanted.shape}, must be equal")
-    return Case(-_largest(abs(value - wanted)) / _size(_largest(abs(wanted))), tolerance, reached)
+    value, wanted = _signed("value", value), _signed("wanted", wanted)
+    shapes = [tuple(getattr(side, "shape", ())) for side in (value, wanted)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"value, wanted: shapes {shapes[0]} and {shapes[1]}, must be equal")
+    if shapes[0]:
+        common_namespace(value=value, wanted=wanted)
+    size = _size(_largest("wanted", abs(wanted)))
+    return Case(-_largest("value", abs(value - wanted)) / size, tolerance, reached)
 
 
 def _size(bound):
@@ -496,10 +595,27 @@ def _size(bound):
     return abs(bound) or 1.0
 
 
-def _largest(value):
-    """Return the largest entry of an array, or the number itself, as a Python float; NaN wins."""
-    if hasattr(value, "shape") and value.shape != ():
-        from attnsep.arrays import common_namespace
+def _signed(name, value):
+    """Return a number or an array with a sign: a real Python number as it is, NumPy's unsigned ones widened."""
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        _real(name, value)
+        return value
+    xp = common_namespace(**{name: value})
+    if not all(value.shape):
+        raise ValueError(f"{name}: shape {tuple(value.shape)}, must have at least one entry")
+    return xp.astype(value, xp.int64) if xp.isdtype(value.dtype, "unsigned integer") else value
 
+
+def _largest(name, value):
+    """Return the largest entry of an array, or the number itself, as a Python float; NaN wins."""
+    value = _signed(name, value)
+    if not isinstance(value, numbers.Real):
         value = common_namespace(value=value).max(value)
-    return float(value)
+    return _real(name, value if isinstance(value, numbers.Real) else float(value))
+
+
+def _smallest(name, value):
+    """Return the smallest entry of an array, or the number itself, as a Python float; NaN wins."""
+    return -_largest(name, -_signed(name, value))

@@ -9,7 +9,7 @@ import numpy as np
 from attnsep import tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import query_scores
-from attnsep.claims.framework import Case, at_least, at_most, claim, equal
+from attnsep.claims.framework import Case, at_least, at_most, claim, equal, generator
 from attnsep.claims.one_query import rounding
 from attnsep.claims.tokens import A0, A1, C
 from attnsep.data import TokenData
@@ -60,7 +60,7 @@ def _true(statement, **reached):
     violations=(1e-12, 1),
 )
 def scaled_queries_look_alike(xp, broken=None):
-    rng = np.random.default_rng(6401)
+    rng = generator(6401)
     for n, d in product((2, 3, 7), (2, 4)):
         # A last column of ones, so that one direction of the query is invisible to softmax.
         K = [[*row, 1] for row in _integers(rng, n, d - 1)]
@@ -109,7 +109,7 @@ def bounded_entries_disperse(xp, broken=None):
 
 def _largest_weights(B, n, d):
     """Yield queries and keys with entries of size at most B: the extreme ones and two drawn pairs."""
-    rng = np.random.default_rng(6402)
+    rng = generator(6402)
     keys = np.full((n, d), -B)
     keys[0] = B
     yield np.full(d, B), keys
@@ -224,7 +224,7 @@ def memories():
     """Yield distinct keys, and whether they are independent: fewer than d, exactly d, and more than d of them."""
     yield from (([[1, 0, 0], [0, 1, 0]], True), ([[2, 1], [1, 1]], True))
     yield from (([[1, 0, 2], [2, 0, 4]], False), ([[1, 1, 0], [0, 1, 1], [1, 2, 1]], False))
-    rng = np.random.default_rng(6403)
+    rng = generator(6403)
     for n, d in ((2, 1), (3, 2), (5, 3), (9, 3), (6, 5)):
         yield [[i + 1, *row] for i, row in enumerate(_integers(rng, n, d - 1))], False
 

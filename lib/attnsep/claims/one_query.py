@@ -9,7 +9,7 @@ import numpy as np
 from attnsep import bounds
 from attnsep.arrays import to_numpy
 from attnsep.attention import query_scores
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, within
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator, within
 from attnsep.data import QueryData
 from attnsep.kernels import KERNELS, linear, softmax
 
@@ -68,7 +68,7 @@ def ranges(rng):
 
 def query_cases(spike):
     """Yield data sets of V_0 (or of V_1 with `spike`) and a score vector each: corners, borders, random draws."""
-    rng = np.random.default_rng(2300)
+    rng = generator(2300)
     for n in (2, 3, 10, 1000, 100_000):
         for low, high in ranges(rng):
             # κ log n stays below 500, so that e^h n^{−κ} is a normal double and a relative margin means something.
@@ -351,7 +351,7 @@ def lemma_is_sharp(xp, broken=None):
 
 def _factor_two_cases(ratio):
     """Yield V_0 data whose ratio r is at most 2, 2 itself included, for score ranges made by `ratio`."""
-    rng = np.random.default_rng(2305)
+    rng = generator(2305)
     for n in (2, 3, 7, 1000, 100_000):
         for r in (1.0, 1.3, 2.0):
             for low in (1e-3, 1.0, 20.0):
@@ -444,7 +444,7 @@ def factor_two_breaks(xp, broken=None):
     violations=(1, 2, 3, 3.5),
 )
 def spike_with_defaults(xp, broken=None):
-    rng = np.random.default_rng(2306)
+    rng = generator(2306)
     for n in (*range(2, 12), 100, 1000, 10_000, 100_000):
         data = QueryData(n=n, spike=4 - (broken or 0), d=3)
         for fill in ("high", "low", "one-high", "uniform"):

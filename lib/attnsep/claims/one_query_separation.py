@@ -9,9 +9,10 @@ import numpy as np
 from attnsep import bounds, exact
 from attnsep.arrays import to_numpy
 from attnsep.attention import query_scores
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator
 from attnsep.claims.one_query import query_cases, rounding
 from attnsep.claims.random_signs import positive_tails
+from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.data import QueryData
 from attnsep.kernels import linear, softmax
 from attnsep.network import fires, signs
@@ -71,7 +72,7 @@ def score_vectors():
 
     They stand for V_0: u = e^{score − ℓ} with r = e^{h−ℓ} for softmax, u = score/ℓ with r = h/ℓ for linear attention.
     """
-    rng = np.random.default_rng(2400)
+    rng = generator(2400)
     for n in (2, 3, 5, 10, 24):
         for r in (Fraction(1), Fraction(7, 6), Fraction(2), Fraction(10)):
             yield n, r, [Fraction(1)] * n
@@ -308,7 +309,7 @@ def fires_iff_a_column_exceeds(xp, broken=None):
     violations=(0, 12),
 )
 def firing_frequency(xp, broken=None):
-    rng = np.random.default_rng(2500)
+    rng = generator(2500)
     n, m, tau, draws = 16, 4, 0.3, 1000
     for spike in (None, SPIKE):
         data = QueryData(n=n, low=LOW, high=HIGH, spike=spike)
@@ -318,13 +319,7 @@ def firing_frequency(xp, broken=None):
             f = kernel(scores)
             fired = sum(fires(f, signs(rng, n, m + (broken or 0), xp), tau) for _ in range(draws))
             law = exact.query_fires_probability(float(u[0] / u.sum()), float(u[1] / u.sum()), n, m, tau)
-            yield inside_clopper_pearson(fired, draws, law, 1e-9, n=n, m=m, law=law, frequency=fired / draws)
-
-
-def inside_clopper_pearson(k, draws, p, alarm, **reached):
-    """Case for p in the interval of level 1 − alarm around k/draws: both tails at k exceed alarm/2."""
-    tails = exact.binomial_tail(draws, k, p), exact.binomial_tail(draws, draws - k, 1 - Fraction(p))
-    return at_most(math.log(max(min(tails), 1e-300)) / math.log(alarm / 2), 1.0, **reached)
+            yield inside_clopper_pearson(fired, draws, law, n=n, m=m, law=law, frequency=fired / draws)
 
 
 # The separation

@@ -3,10 +3,8 @@
 import math
 from itertools import product
 
-import numpy as np
-
 from attnsep.bounds import hoeffding
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, generator
 from attnsep.exact import sum_law
 
 CHAPTER = "random-signs"
@@ -24,7 +22,7 @@ definition(
 
 def weight_vectors():
     """Yield integer weights: equal ones, one large among equal ones, and random ones."""
-    rng = np.random.default_rng(1200)
+    rng = generator(1200)
     for n in (1, 2, 3, 4, 7, 10, 41, 200):
         yield [1] * n
     for n in (2, 3, 10, 100):

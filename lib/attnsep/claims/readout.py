@@ -6,12 +6,12 @@ from itertools import product
 
 import numpy as np
 
-from attnsep import exact, readout, tokens
+from attnsep import readout, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, within
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator, within
 from attnsep.claims.one_query import rounding
-from attnsep.claims.one_query_separation import inside_clopper_pearson
+from attnsep.claims.sampled import inside_clopper_pearson, not_above
 from attnsep.claims.tokens import A0, A1, SMALL, C, fraction
 from attnsep.data import TokenData
 from attnsep.network import signs
@@ -57,7 +57,7 @@ definition(
     violations=(0.001, 0.5),
 )
 def any_readout(xp, broken=None):
-    rng, draws = np.random.default_rng(4300), 6000
+    rng, draws = generator(4300), 6000
     for (n, d, kernel), ratio in product(((6, 5, "linear"), (12, 8, "softmax"), (12, 8, "linear")), (0.5, 0.25)):
         data = [TokenData(n=n, d=d, a=a, c=C, marked=n - 1) for a in (A0, A1)]
         M0, M1 = (to_numpy(values(x.matrix(xp), x.matrix(xp), x.matrix(xp), x.X(xp), kernel)) for x in data)
@@ -68,9 +68,9 @@ def any_readout(xp, broken=None):
         Y += s * (1 + (broken or 0)) * rng.standard_normal(Y.shape)
         ratio_says = np.tensordot(Y - (M0 + M1) / 2, M1 - M0, axes=2) > 0
         right = int(np.sum(ratio_says == truth))
-        yield inside_clopper_pearson(right, draws, best, 1e-9, n=n, d=d, best=best, frequency=right / draws)
+        yield inside_clopper_pearson(right, draws, best, n=n, d=d, best=best, frequency=right / draws)
         for answer in _other_readouts(rng, Y, (M0 + M1) / 2, data[1].tau):
-            yield not_above(int(np.sum(answer == truth)), draws, best, 1e-9, n=n, d=d, best=best)
+            yield not_above(int(np.sum(answer == truth)), draws, best, n=n, d=d, best=best)
 
 
 def _other_readouts(rng, Y, middle, tau):
@@ -79,11 +79,6 @@ def _other_readouts(rng, Y, middle, tau):
     yield np.mean(Y[:, :, 0], axis=1) > np.mean(middle[:, 0])
     y = signs(rng, Y.shape[2], 5, np)
     yield np.max(Y @ y, axis=(1, 2)) > tau
-
-
-def not_above(k, draws, p, alarm, **reached):
-    """Case for a probability of at most p after k of `draws`: the upper tail at k must not be below `alarm`."""
-    return at_most(math.log(max(exact.binomial_tail(draws, k, p), 1e-300)) / math.log(alarm), 1.0, **reached)
 
 
 @claim(
@@ -101,7 +96,7 @@ def not_above(k, draws, p, alarm, **reached):
     violations=(0, 1),
 )
 def random_position_is_harder(xp, broken=None):
-    rng, draws, (n, d), share = np.random.default_rng(4301), 6000, (6, 8), broken or 0
+    rng, draws, (n, d), share = generator(4301), 6000, (6, 8), broken or 0
     half = np.where(np.arange(n) < n // 2, 2 / n, 0.0)
     laws = [(1 - share) / n + share * part for part in (half, half[::-1])]
     for kernel, a0 in product(tokens.KERNELS, (Fraction(3, 5), Fraction(13, 20))):
@@ -116,7 +111,7 @@ def random_position_is_harder(xp, broken=None):
         top = np.max(logs)
         like = [np.exp(log - top) @ law for log, law in zip(logs, laws, strict=True)]
         right, best = int(np.sum((like[1] > like[0]) == truth)), readout.accuracy(s, s)
-        yield not_above(right, draws, best, 1e-9, n=n, d=d, best=best, frequency=right / draws)
+        yield not_above(right, draws, best, n=n, d=d, best=best, frequency=right / draws)
 
 
 def noise_free_output(xp, data, kernel):

@@ -1,10 +1,18 @@
 """The record: what the last `make notebooks` found, read by the pages and compared by every `make check`."""
 
+import hashlib
+import inspect
 import json
 import os
+import sys
+from functools import cache
 from pathlib import Path
 
-from attnsep.claims.framework import claims, shown
+from attnsep.arrays import text_of
+from attnsep.claims.framework import Evidence, claims, shown
+from attnsep.data import require_instance, require_items
+
+FIELDS = {"verdict", "expect", "as_expected", "margin", "cases", "control_fails", "smallest_failing", "largest_passing"}
 
 
 def record_path():
@@ -29,20 +37,56 @@ def read_record():
     if not path.exists():
         return {}
     try:
-        return {row["id"]: row for row in json.loads(path.read_text(encoding="utf-8"))}
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        return require_record({row["id"]: row for row in rows})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: is no record of claims ({type(error).__name__}: {error})") from None
 
 
+def require_record(record, fields=frozenset(FIELDS)):
+    """Return the record, or raise a TypeError unless it maps ids to evidence.
+
+    Examples
+    --------
+    >>> require_record({"one": {}})
+    Traceback (most recent call last):
+    ...
+    TypeError: record: 'one' has {}, must have the evidence of a claim
+    """
+    if not isinstance(record, dict):
+        raise TypeError(f"record = {text_of(record)}: must be a dict")
+    for id, row in record.items():
+        if not isinstance(row, dict) or not row.keys() >= fields or not all(map(_is_number, _amounts(row))):
+            raise TypeError(f"record: {id!r} has {text_of(row)}, must have the evidence of a claim")
+    return record
+
+
+def _amounts(row):
+    return [row.get(name) for name in ("margin", "smallest_failing", "largest_passing")]
+
+
+def _is_number(amount):
+    return amount is None or isinstance(amount, (int, float))
+
+
 def record_text(evidence):
     """Return the record of a run as text; what varies between runs and machines stays out."""
-    rows = [_stable(item) for item in evidence]
+    rows = [_stable(item) for item in require_items("evidence", evidence)]
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
 def differences(evidence, record):
-    """Return one sentence for each claim in which a run and the record differ."""
-    found = []
+    """Return one sentence for each claim in which a run and the record differ, and for each module that changed."""
+    evidence, record = require_items("evidence", evidence), require_record(record, fields=set())
+    for item in evidence:
+        require_instance("evidence", item, Evidence)
+    found = list(
+        dict.fromkeys(
+            f"{item.claim.cases.__module__}: its text has changed since its claims were recorded"
+            for item in evidence
+            if item.claim.id in record and record[item.claim.id].get("code") != _code(item.claim.cases.__module__)
+        )
+    )
     for item in evidence:
         row, stored = _stable(item), record.get(item.claim.id)
         if stored is None:
@@ -51,14 +95,24 @@ def differences(evidence, record):
         found += [
             f"{item.claim.id}: {name} is {row.get(name)!r}, the record has {stored.get(name)!r}"
             for name in sorted(row.keys() | stored.keys())
-            if row.get(name) != stored.get(name)
+            if row.get(name) != stored.get(name) and name != "code"
         ]
     ledger = {entry.id for entry in claims()}
     return found + [f"{id}: in the record, but no claim of the ledger" for id in record if id not in ledger]
 
 
 def _stable(item):
+    require_instance("evidence", item, Evidence)
     row = {name: value for name, value in item.to_json().items() if name not in ("seconds", "backend")}
     if item.claim.level != "certified":  # there the ends of a box are part of what was proved
         row["reached"] = {name: [float(shown(end)) for end in ends] for name, ends in row["reached"].items()}
-    return row
+    return row | {"code": _code(item.claim.cases.__module__)}
+
+
+@cache
+def _code(module):
+    """Return a digest of the module's text: evidence belongs to the check that made it.
+
+    A claim whose bound is looser, whose case is left out or whose control is gone may still find the same margin.
+    """
+    return hashlib.sha256(inspect.getsource(sys.modules[module]).encode("utf-8")).hexdigest()[:16]

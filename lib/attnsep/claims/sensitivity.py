@@ -8,8 +8,8 @@ import numpy as np
 
 from attnsep import tokens
 from attnsep.attention import values
-from attnsep.claims.framework import Case, at_least, at_most, claim
-from attnsep.claims.one_query_separation import inside_clopper_pearson
+from attnsep.claims.framework import Case, at_least, at_most, claim, generator
+from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.claims.tokens import A0, A1, GAP, C
 from attnsep.data import TokenData
 from attnsep.network import fires, signs
@@ -36,7 +36,7 @@ LIMIT = 0.01
     violations=(0, 1),
 )
 def map_is_the_law(xp, broken=None):
-    rng = np.random.default_rng(6300)
+    rng = generator(6300)
     points = [random_point(rng) for _ in range(120)]
     points.append({"n": 2000, "d": 502, "m": 10**10, "a": 0.05, "c": 0.4, "gap": 0.25})
     grid = {name: np.array([point[name] for point in points], dtype=object) for name in points[0]}
@@ -241,7 +241,7 @@ def robust_region(xp, broken=None):
             bound = tokens.errors(**with_n(point) | {"n": point["d"] - 2}, by="bound")
             relevant = bound[1:] if point is LOUD else bound[:1]
             yield at_most(max(relevant), LIMIT, **{name: float(x) for name, x in point.items()})
-        inside = draws_inside(np.random.default_rng(6301), 60)
+        inside = draws_inside(generator(6301), 60)
         for number, error in enumerate(worst(error_map(**with_n(inside))).tolist()):
             yield at_most(error, LIMIT, **{name: float(column[number]) for name, column in inside.items()})
     for point in (LOUD, SHY):
@@ -313,7 +313,7 @@ def random_instance(rng, ranges, widths, columns):
     violations=(0, 200),
 )
 def random_parameters(xp, broken=None):
-    rng, draws = np.random.default_rng(6302), 40
+    rng, draws = generator(6302), 40
     for number in range(16):
         point = random_instance(rng, *(ROOMY if number % 2 else ANYWHERE))
         law, shape = error_map(**point), {name: point[name] for name in ("n", "d", "c", "gap")}
@@ -326,7 +326,4 @@ def random_parameters(xp, broken=None):
             m = point["m"] + (broken or 0)
             fired = sum(fires(rows, signs(rng, data.d, m, xp), data.tau) for _ in range(draws))
             probability = float(law[error_number] if error_number else 1 - law[0])
-            if 0 < probability < 1:
-                yield inside_clopper_pearson(fired, draws, probability, 1e-9, **point, worst_error=error)
-            else:
-                yield at_most(abs(fired - draws * probability), 0.5, **point, worst_error=error)  # fired is whole
+            yield inside_clopper_pearson(fired, draws, probability, **point, worst_error=error)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from attnsep.claims.framework import LEDGER, Claim, claims, control_words, shown
-from attnsep.claims.record import read_record
+from attnsep.arrays import text_of
+from attnsep.claims.framework import LEDGER, Claim, alarm_sentence, claims, control_words, shown
+from attnsep.claims.record import read_record, require_record
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,9 @@ def card(chapter):
     ...
     ValueError: chapter = 'no-such-chapter': the ledger has nothing for it
     """
-    entries = [entry for entry in LEDGER.values() if entry.chapter == chapter]
+    entries = [entry for entry in LEDGER.values() if isinstance(chapter, str) and entry.chapter == chapter]
     if not entries:
-        raise ValueError(f"chapter = {chapter!r}: the ledger has nothing for it")
+        raise ValueError(f"chapter = {text_of(chapter)}: the ledger has nothing for it")
     rows = [
         (Link(e.id, e.chapter), e.mark, e.level if isinstance(e, Claim) else "definition", e.source) for e in entries
     ]
@@ -99,7 +100,7 @@ def claims_table(record=None):
     -------
     Table
     """
-    record = read_record() if record is None else record
+    record = read_record() if record is None else require_record(record)
     rows = []
     for entry in claims():
         row = record.get(entry.id)
@@ -122,7 +123,7 @@ def certified_table(record=None):
     Table
         An identity has no box: it holds for all values of its symbols.
     """
-    record = read_record() if record is None else record
+    record = read_record() if record is None else require_record(record)
     rows = []
     for entry in claims():
         if entry.level == "certified" and entry.id in record:
@@ -166,17 +167,18 @@ def status_line(record=None):
     -------
     str
     """
-    record = read_record() if record is None else record
+    record = read_record() if record is None else require_record(record)
     entries = claims()
     expected = [entry for entry in entries if record.get(entry.id, {}).get("as_expected")]
     levels = [entry.level for entry in entries]
     split = ", ".join(f"{levels.count(level)} {level}" for level in dict.fromkeys(sorted(levels)))
     refuted = sum(entry.expect == "refuted" for entry in expected)
     failing = sum(bool(record.get(entry.id, {}).get("control_fails")) for entry in entries)
+    alarms = [record[entry.id].get("alarm", 0.0) for entry in entries if entry.id in record]
     return (
         f"{len(expected)} of {len(entries)} claims came out as expected ({split}); "
         f"{refuted} of them refute a statement of the source card; "
-        f"{failing} of {len(entries)} controls turn the verdict over, as they must."
+        f"{failing} of {len(entries)} controls turn the verdict over, as they must. " + alarm_sentence(alarms)
     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from attnsep import reference
 from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores
-from attnsep.claims.framework import Case, claim, definition, equal
+from attnsep.claims.framework import Case, claim, definition, equal, generator
 
 CHAPTER = "tensor-trick"
 SIZES = ((1, 1), (2, 1), (1, 3), (2, 2), (3, 2), (2, 3), (4, 3), (5, 4))
@@ -74,7 +74,7 @@ def kronecker_shape(xp, broken=None):
     violations=(0, 1),
 )
 def tensor_trick(xp, broken=None):
-    rng = np.random.default_rng(1101)
+    rng = generator(1101)
     for n, d in SIZES:
         A1, A2, X = _integers(rng, n, d).tolist(), _integers(rng, n, d).tolist(), _integers(rng, d, d)
         if broken is not None:
@@ -97,7 +97,7 @@ def tensor_trick(xp, broken=None):
     violations=(0, 1),
 )
 def vec_order_matters(xp, broken=None):
-    rng = np.random.default_rng(1102)
+    rng = generator(1102)
     for n, d in SIZES:
         for visible in (True, False):
             A1, A2, X = _integers(rng, n, d), _integers(rng, n, d), _integers(rng, d, d)
@@ -124,7 +124,7 @@ def vec_order_matters(xp, broken=None):
     violations=(1e-20, 1e-12, 1e-3),
 )
 def scores_without_kronecker(xp, broken=None):
-    rng = np.random.default_rng(1103)
+    rng = generator(1103)
     for n, d in SIZES:
         A1, A2, X = rng.standard_normal((n, d)), rng.standard_normal((n, d)), rng.standard_normal((d, d))
         literal = np.asarray(reference.kronecker_scores(A1, A2, X))

@@ -1,0 +1,154 @@
+"""The command line ends with 0, 1 or 2 and a sentence, never with a traceback, whatever it is given."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnsep import cli
+from lib.tests.fuzzing import INPUTS, KERNELS, SETTINGS, WORDS, time_limit
+
+BAD = [*WORDS, "0", "-3", "1.5", "10" * 150, "1" + "0" * 400, "9" * 5000, "-inf", "é", "\udcff", "--", "-x", "1e-300"]
+BAD = [word.replace("\0", "?") for word in BAD]
+GOOD = {
+    "fires": {"--n": "6", "--d": "5", "--m": "3", "--a": "0.7", "--c": "0.5", "--kernel": "softmax", "--gap": "0.1"},
+    "sizes": {"--delta": "0.3", "--a0": "0.05", "--a1": "0.7", "--c": "0.9", "--t": "1", "--d-max": "40"},
+    "bench": {"--n": "4", "--d": "3", "--dtype": "float64", "--seconds": "1e-9"},
+    "verify": {"--backend": "numpy", "--jobs": "1"},
+    "claims": {},
+}
+MORE = {"fires": {"--seed": "3", "--draws": "20"}, "sizes": {"--gap": "0.1"}, "bench": {}, "verify": {}, "claims": {}}
+PLACES = ["no-such-folder/result.json", ".", "", "/proc/result.json", "bad\udcff/x.json", "a" * 300]
+
+
+@st.composite
+def command_lines(draw, verb):
+    """Draw the words after attnsep: good ones, of which some are replaced, left out or added."""
+    options = GOOD[verb] | {name: value for name, value in MORE[verb].items() if draw(st.booleans())}
+    for name in draw(st.lists(st.sampled_from(sorted(options) or ["--json"]), max_size=2)):
+        kind = draw(st.integers(0, 5))
+        if kind == 0:
+            options.pop(name, None)
+        elif name in options:
+            options[name] = draw(st.sampled_from(KERNELS if name == "--kernel" else BAD)).replace("\0", "?")
+    words = [verb, *(word for pair in options.items() for word in pair)]
+    if verb == "verify":
+        words += draw(st.sampled_from([["tensor-trick"], ["tensor-trick", "x"], ["def-vec"], ["é"], [" "]]))
+        words += draw(st.sampled_from([[], ["--compare"]]))
+    if verb == "bench" and draw(st.integers(0, 3)) == 0:
+        words += ["--out", draw(st.sampled_from(PLACES))]
+    return words + draw(st.sampled_from([[], ["--json"], ["--json"], ["--no-such-option"]]))
+
+
+@pytest.mark.parametrize("verb", sorted(GOOD))
+def test_a_sentence_and_an_exit_status(verb, capsys):
+    called, codes = 0, set()
+
+    @SETTINGS
+    @given(command_lines(verb))
+    def run(words):
+        nonlocal called
+        called += 1
+        try:
+            with time_limit():
+                code = cli.main(words)
+        except SystemExit as error:  # argparse
+            code = error.code
+        out, err = capsys.readouterr()
+        codes.add(code)
+        assert code in (0, 1, 2)
+        assert "Traceback" not in err + out
+        assert (code == 2) == bool(err)
+        if code == 2:
+            assert "attnsep" in err
+        elif "--json" in words:
+            json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} in {out}"))
+        else:
+            assert "nan" not in out.lower().split()
+
+    run()
+    assert called >= min(INPUTS, 8)  # `claims` has no options to spoil
+    assert codes >= {0, 2}
+
+
+def test_every_verb_is_fuzzed(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["no-such-verb"])
+    choices = capsys.readouterr().err.split("choose from")[1]
+    assert set(re.findall(r"[a-z]+", choices)) == GOOD.keys()
+
+
+GARBAGE = [
+    "",
+    "{",
+    "[]",
+    "[1]",
+    "{}",
+    "3",
+    "null",
+    '[{"id": 3}]',
+    '[{"id": "tensor-trick"}]',
+    "\0",
+    '{"rows": 3}',
+    "NaN",
+]
+
+
+@pytest.mark.parametrize("text", GARBAGE)
+@pytest.mark.parametrize("words", [["claims"], ["claims", "--json"], ["verify", "tensor-trick", "--compare"]])
+def test_a_record_of_garbage(text, words, capsys, monkeypatch, tmp_path):
+    path = tmp_path / "record.json"
+    path.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("ATTNSEP_RECORD", str(path))
+    code = cli.main(words)
+    out, err = capsys.readouterr()
+    readable = text in ("[]", "{}")  # nothing was run yet
+    assert code == (2 if not readable else 1 if "--compare" in words else 0)
+    assert ("record.json: is no record of claims" in err) == (not readable)
+    assert not (out and code == 2 and "--compare" not in words)
+
+
+def test_a_record_that_cannot_be_read(capsys, monkeypatch, tmp_path):
+    for place in (tmp_path, tmp_path / "record.json"):
+        monkeypatch.setenv("ATTNSEP_RECORD", str(place))
+        if place != tmp_path:
+            place.write_bytes(b"\xff\xfe\x00")
+        assert cli.main(["claims"]) == 2
+        assert "is no record of claims" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="root may write everywhere")
+def test_a_result_in_a_read_only_folder(capsys, tmp_path):
+    tmp_path.chmod(0o555)
+    assert cli.main(["bench", "--n", "4", "--d", "3", "--seconds", "1e-9", "--out", str(tmp_path / "x.json")]) == 2
+    assert "x.json" in capsys.readouterr().err
+    tmp_path.chmod(0o755)
+
+
+def run_shell(command, **options):
+    python = f"{sys.executable} -m attnsep.cli"
+    return subprocess.run(["bash", "-c", command.replace("attnsep", python)], capture_output=True, text=True, **options)
+
+
+@pytest.mark.parametrize(
+    ("command", "codes"),
+    [
+        ("set -o pipefail; attnsep claims --json | head -c 10", {0, 1}),
+        ("set -o pipefail; attnsep fires --n 6 --d 5 --m 1 --a 1 --c 0.5 | true", {0, 1}),
+        ("attnsep claims >&-", {0}),
+        ("attnsep fires --n 7 --d 5 --m 1 --a 1 --c 0.5 2>&-", {2}),
+        ("attnsep claims </dev/null >/dev/full", {2}),
+        ("PYTHONIOENCODING=ascii attnsep fires --n 6 --d 5 --m 1 --a 1 --c 0.5 --kernel é", {2}),
+    ],
+)
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no /dev/full")
+def test_pipes_and_terminals_that_go_away(command, codes):
+    done = run_shell(command)
+    assert done.returncode in codes
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
