@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 CHAPTER ?=
+ONLY ?=
 BACKEND ?= cupy
 COMPAT ?=
 RESULT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles fuzz gpu clean
+.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles fuzz mutants gpu clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +56,9 @@ test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against
 fuzz: $(VENV)/.ready  ## 300 random inputs for every public function and verb; make check has a few fixed ones
 	@$(RUN) tools.steps fuzz
 
+mutants: $(VENV)-mutants/.ready  ## change the library in one place at a time (or ONLY=module): do the tests notice? half an hour
+	@$(VENV)-mutants/bin/python -m tools.mutants $(if $(ONLY),"$(ONLY)")
+
 gpu:  ## run all on a GPU with PYTHON's own packages and store the result (README: On a GPU)
 	@$(FIND_PYTHON)
 	@$(PYTHON) tools/environment.py
@@ -69,6 +73,6 @@ FIND_PYTHON = command -v $(PYTHON) >/dev/null 2>&1 || { echo "This project needs
 # What is newest changes from day to day, so that environment is made each time.
 .PHONY: $(VENV)-newest/.ready
 
-$(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready $(VENV)-cupy/.ready $(VENV)-oracles/.ready: pyproject.toml requirements.lock tools/environment.py
+$(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready $(VENV)-cupy/.ready $(VENV)-oracles/.ready $(VENV)-mutants/.ready: pyproject.toml requirements.lock tools/environment.py
 	@$(FIND_PYTHON)
 	@$(PYTHON) tools/environment.py $(@D)

@@ -1,7 +1,8 @@
 """Make one of the project's environments: python tools/environment.py .venv
 
 The folder's name says which versions it gets: .venv those of requirements.lock, .venv-cupy the same and CuPy,
-.venv-oracles the same and PyTorch, .venv-oldest the oldest that pyproject.toml allows, .venv-newest the newest.
+.venv-oracles the same and PyTorch, .venv-mutants the same and cosmic-ray, .venv-oldest the oldest that pyproject.toml
+allows, .venv-newest the newest.
 
 Without a folder it only says whether the Python is new enough.
 
@@ -56,8 +57,8 @@ def installs(kind, python):
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     if kind == "cupy":
         return [pip + LOCKED + [cupy()]]
-    if kind == "oracles":
-        return [pip + LOCKED[:-1] + [".[dev,oracles]"]]
+    if kind in ("oracles", "mutants"):
+        return [pip + LOCKED[:-1] + [".[dev,%s]" % kind]]
     if kind == "newest":
         return [pip + ["--editable", ".[dev]"]]
     if kind == "oldest":  # pip only knows the newest

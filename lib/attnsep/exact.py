@@ -216,7 +216,7 @@ def column_probability(groups, threshold):
     Notes
     -----
     If every weight and the threshold are int, Fraction or str, ties are decided exactly.  As soon as one is a float,
-    sums within its rounding of the threshold (16 ε times the sizes that enter) count as ties: so 0.3 is a tie with
+    sums within its rounding of the threshold (32 ε times the sizes that enter) count as ties: so 0.3 is a tie with
     3 × 0.1, though the doubles differ.
     Cost: the product of count + 1 over all groups but the largest.
 
@@ -403,7 +403,7 @@ def query_sizes_exact(delta, tau, low, high, spike, shape="flat", *, n_max=10_00
         marked, *others = _query_groups(n, low, high, spike, shape)
         if (pi := _column(marked, tau)) > 0:
             # Fewer columns leave softmax silent too often, more only raise the other errors.
-            m = 1 if pi == 1 else max(1, math.ceil(math.log(largest) / math.log1p(-pi)))
+            m = max(1, math.ceil(math.log(largest) / math.log1p(-pi)))  # π ≤ 1/2, since τ > 0
             # Linear attention on V_1 comes first: as a rule it is what fails, so the others are rarely computed.
             if m <= MOST_COLUMNS and all(fires_probability(_column(u, tau), m) <= largest for u in reversed(others)):
                 return n, m

@@ -238,6 +238,17 @@ def test_linear_sums_that_cancel_within_the_rounding_of_n_terms_are_refused():
         attend(np.ones((1, 1), np.float32), k, k, kernel="linear")
 
 
+def test_a_factor_of_zero_makes_all_weights_equal(rng):
+    q, k, v = draw(rng, 3, 5, 2, 4)
+    np.testing.assert_allclose(attend(q, k, v, kernel="softmax:0"), np.tile(v.mean(0), (3, 1)), rtol=1e-14)
+
+
+def test_the_rounding_of_few_terms_counts_as_well():
+    k = np.array([[1.0, 0.0], [2.0**-52 - 1, 0.0]])
+    with pytest.raises(ValueError, match="alpha_lin = 0"):
+        attend(np.ones((1, 2)), k, k, kernel="linear")
+
+
 # The other kernels
 
 OTHERS = (
@@ -286,6 +297,13 @@ def test_performer_comes_close_to_softmax_with_many_features(rng):
     q, k, v = (x / 2 for x in draw(rng, 5, 9, 4, 2))
     found = attend(q, k, v, kernel="performer:40000", rng=rng)
     np.testing.assert_allclose(found, attend(q, k, v), atol=0.01)
+
+
+def test_performer_of_long_rows_has_features_left(rng):
+    """Without the two factors that cancel, all features would be below the least double."""
+    q, k, _ = (40 + x for x in draw(rng, 5, 9, 4, 2))
+    f = attend(q, k, np.ones((9, 1)), kernel="performer:3", rng=rng)
+    np.testing.assert_allclose(f, 1, rtol=1e-13)
 
 
 @pytest.mark.parametrize("kernel", ["topk:5", "entmax", "sigmoid", "window:50", "window:5000"])

@@ -10,6 +10,7 @@ mpmath = pytest.importorskip("mpmath")  # a machine that lends its GPU may lack 
 mp = mpmath.mp.clone()
 mp.dps = 50
 RANGES = [(0.2, 0.3), (1.0, 1.0), (0.01, 30.0), (1e-6, 1e-6)]
+FLAT = (bounds.softmax_flat, bounds.linear_flat)
 close = pytest.approx
 
 
@@ -39,6 +40,12 @@ def test_spike_weight_far_beyond_matrices():
     for spike in (0.9, 1.0, 1.1):
         weight = 1 / (1 + (n - 1) * mp.exp(mp.mpf(0.3)) * n ** (-mp.mpf(spike)))
         assert bounds.spike_weight(float(mp.log(n)), 0.3, spike) == close(float(weight), rel=1e-12)
+
+
+def test_what_no_double_holds_is_0_or_1_or_inf():
+    assert [bounds.spike_weight(1e4, 0.0, spike) for spike in (0.0, 1.0, 3.0)] == [0.0, 0.5, 1.0]
+    assert bounds.softmax_flat(2, 1.0, 1000.0) == (float(mp.exp(-999) / 2), float("inf"))
+    assert bounds.softmax_spike(2, 1000.0, 1.0) == (float(2 * mp.exp(-1000)), float("inf"))
 
 
 @pytest.mark.parametrize("n", [2, 60, 1000])
@@ -86,7 +93,7 @@ def test_columns_needed_is_exact():
 
 @pytest.mark.parametrize("delta", ["0.3", 0.125, "0.01"])
 @pytest.mark.parametrize("tau", ["0.5", 0.9])
-@pytest.mark.parametrize(("low", "high", "spike"), [(0.2, 0.3, 4.0), (1.0, 1.0, 1.5)])
+@pytest.mark.parametrize(("low", "high", "spike"), [(0.2, 0.3, 4.0), (1.0, 1.0, 2.0)])
 def test_sizes_by_bound_are_smallest(delta, tau, low, high, spike):
     n, m = bounds.query_sizes_bound(delta, tau, low, high, spike)
 
@@ -96,6 +103,25 @@ def test_sizes_by_bound_are_smallest(delta, tau, low, high, spike):
     assert enough(n, m)
     assert not any(enough(n, fewer) for fewer in range(1, m))
     assert not any(enough(smaller, any_m) for smaller in range(2, n) for any_m in range(1, 12))
+
+
+def test_the_last_size_that_may_be_tried_is_tried():
+    data = ("0.1", "0.5", 0.2, 0.3, 4.0)
+    n, m = bounds.query_sizes_bound(*data)
+    assert bounds.query_sizes_bound(*data, n_max=n) == bounds.query_sizes_bound(*data, n_max=10**6) == (n, m)
+    with pytest.raises(ValueError, match=f"n_max = {n - 1}: no n up to it"):
+        bounds.query_sizes_bound(*data, n_max=n - 1)
+    assert bounds.query_sizes_bound("0.7", "0.9", 0.1, 0.1, 9.0, n_max=2) == (2, 1)
+
+
+@pytest.mark.parametrize("inf", [float("inf"), float("-inf"), float("nan")])
+def test_spike_weight_needs_finite_numbers(inf):
+    far = 1.7e308  # finite, but not twice of it
+    rounded = [(1e200, 0.3, 1e200), (1.0, far, far)]
+    for case in [(inf, 0.3, 1.0), (1.0, inf, 1.0), (1.0, 0.3, inf), (0.69, 0.3, 1.0), *rounded]:
+        with pytest.raises(ValueError, match=r"(log_n|other|spike) = .*: must be finite"):
+            bounds.spike_weight(*case)
+    assert bounds.spike_weight(float(mp.log(2)), 0.0, 0.0) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -114,7 +140,12 @@ def test_sizes_by_bound_are_smallest(delta, tau, low, high, spike):
         (lambda: bounds.query_sizes_bound(0, 0.5, 0.2, 0.3, 4.0), "delta = 0"),
         (lambda: bounds.query_sizes_bound("0.1", "1", 0.2, 0.3, 4.0), "tau = '1'"),
         (lambda: bounds.query_sizes_bound("0.1", "0.5", 0.2, 0.3, 4.0, n_max=50), "n_max = 50"),
-        (lambda: bounds.query_sizes_bound("0.1", "0.5", 0.2, 0.3, 4.0, n_max=1), "n_max = 1"),
+        (lambda: bounds.query_sizes_bound("0.1", "0.5", 0.2, 0.3, 4.0, n_max=1), "n_max = 1: must be at least 2"),
+        *((lambda flat=flat: flat(1, 0.2, 0.3), "n = 1: must be at least 2") for flat in FLAT),
+        *((lambda flat=flat: flat(9, 0.4, 0.3), "low = 0.4, high = 0.3: must satisfy") for flat in FLAT),
+        (lambda: bounds.linear_spike(9, 0.4, 0.3, 4.0), "low = 0.4, high = 0.3: must satisfy"),
+        (lambda: bounds.softmax_spike(9, -0.3, 4.0), "high = -0.3: must be finite and above 0"),
+        (lambda: bounds.query_errors_bound(9, 3, 0.5, 0.2, -0.3, 4.0), "^high = -0.3: must be finite and above 0"),
     ],
 )
 def test_bad_input_is_named(call, words):
@@ -125,3 +156,34 @@ def test_bad_input_is_named(call, words):
 def test_no_spike_is_refused():
     with pytest.raises(TypeError, match="spike = None"):
         bounds.query_errors_bound(9, 3, 0.5, 0.2, 0.3, None)
+
+
+def test_bounds_that_say_nothing_are_one_and_no_warning():
+    wide = (1e-300, 1e300)
+    assert bounds.linear_flat(2, *wide)[1] == float("inf")
+    assert bounds.linear_flat_column(2, *wide, 0.5) == 1.0
+    assert bounds.softmax_flat_column(2, 1.0, 1000.0, 0.5) == 1.0
+    assert bounds.linear_spike_column(2, *wide, 1.0, 0.5) == 1.0
+    for call in (
+        lambda s: bounds.linear_flat_column(2, *wide, s),
+        lambda s: bounds.softmax_flat_column(2, 1.0, 1e3, s),
+    ):
+        with pytest.raises(ValueError, match=r"s = 0\.0: must be finite and above 0"):
+            call(0.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: bounds.linear_spike(10**9, 1e308, 1e308, 1.0), "the sum of the scores is too large for a double"),
+        (lambda: bounds.linear_spike_norm(10**200, 1e-200, 1e-200, 1e-200), "the norm is too small for a double"),
+        (lambda: bounds.columns_needed("0." + 4001 * "1"), "delta = .*: must have at most 4000 digits"),
+        (
+            lambda: bounds.query_sizes_bound("0.1", "0.5", 0.2, 0.3, 4.0, n_max=10**6 + 1),
+            r"n_max = 1000001: must be at most 10\^6",
+        ),
+    ],
+)
+def test_what_no_double_holds_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

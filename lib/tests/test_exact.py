@@ -82,7 +82,7 @@ def test_binomial_tail_to_twelve_digits(n, deviations):
             assert {7.0: 1e-13, 36.7: 1e-305}[deviations] < wanted < {7.0: 1e-11, 36.7: 1e-290}[deviations]
 
 
-@pytest.mark.parametrize("n", [1, 7, 300, 1000, 20_000])
+@pytest.mark.parametrize("n", [1, 7, 300, 1000, 4000])
 @pytest.mark.parametrize("p", ["0.001", Fraction(1, 3), 0.5, 0.93])
 def test_binomial_tail_for_any_p(n, p):
     chance = mp.mpf(Fraction(p).numerator) / Fraction(p).denominator
@@ -239,6 +239,18 @@ def test_exact_sizes_are_smallest(delta, tau, size):
         assert not any(enough(pis, any_m) for any_m in range(1, 30))
 
 
+def test_the_last_size_that_may_be_tried_is_tried():
+    data = ("0.1", "0.75", LOW, HIGH, 4.0)
+    assert exact.query_sizes_exact(*data, n_max=43) == exact.query_sizes_exact(*data, n_max=10**6) == (43, 4)
+    with pytest.raises(ValueError, match=r"n_max = 1000001: must be at most 10\^6"):
+        exact.query_sizes_exact(*data, n_max=10**6 + 1)
+    with pytest.raises(ValueError, match=r"n_max = 42: no n up to it has all four errors at most delta = 0.1"):
+        exact.query_sizes_exact(*data, n_max=42)
+    with pytest.raises(ValueError, match="n_max = 1: must be at least 2"):
+        exact.query_sizes_exact(*data, n_max=1)
+    assert exact.query_sizes_exact("0.8", "0.9", LOW, HIGH, 9.0, n_max=2) == (2, 1)
+
+
 def test_extreme_sizes_are_smallest():
     delta, tau, data = "0.2", "0.8", (0.5, 1.5, 3.0, "extreme")
     n, m = exact.query_sizes_exact(delta, tau, *data)
@@ -255,13 +267,13 @@ def test_sizes_at_a_power_of_two_use_the_tie():
 
 def test_worst_scores_are_worst():
     for n, high, marked in product(
-        (1, 2, 5, 8), (Fraction(1), Fraction(7, 6), Fraction(3)), (0, 1, Fraction(7, 2), 50)
+        (1, 2, 3, 5), (1, Fraction(7, 6), 2, 3), (0, Fraction(1, 2), 1, Fraction(3, 2), Fraction(7, 2), 50)
     ):
 
         def norm(scores, marked=marked):
             return (marked**2 + sum(u**2 for u in scores)) / Fraction(marked + sum(scores)) ** 2
 
-        found = [u for u, count in exact.worst_scores(n, Fraction(1), high, marked) for _ in range(count)]
+        found = [u for u, count in exact.worst_scores(n, Fraction(1), Fraction(high), marked) for _ in range(count)]
         assert len(found) == n
         grid = [1 + (high - 1) * Fraction(step, 5) for step in range(6)]
         assert norm(found) == max(map(norm, combinations_with_replacement(grid, n)))
@@ -297,7 +309,7 @@ def test_weights_of_the_kernels_go_straight_in():
         (lambda: exact.binomial_tail(3, 1, 1.0), ValueError, "p = 1.0"),
         (lambda: exact.column_probability([(1.0, 2)], float("inf")), ValueError, "threshold = inf"),
         (lambda: exact.column_probability([(None, 2)], 1), TypeError, "weight = None"),
-        (lambda: exact.column_probability([(1, -2)], 1), ValueError, "count = -2"),
+        (lambda: exact.column_probability([(1, -1)], 1), ValueError, "count = -1"),
         (lambda: exact.query_fires_probability(0.5, 0.5, 1, 1, 0.1), ValueError, "n = 1"),
         (lambda: exact.query_fires_probability(0.5, 0.5, 2, 0, 0.1), ValueError, "m = 0"),
         (lambda: exact.query_errors_exact(1, 1, 0.5, 1.0, 1.0, 4.0), ValueError, "n = 1"),
@@ -344,6 +356,24 @@ def test_fires_probability_keeps_its_digits(pi):
 def test_more_guards(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_limits_are_where_they_are_said_to_be():
+    powers = [2**k for k in range(17)]
+    assert len(exact.sum_law([*powers, 199_999 - sum(powers)])) <= 200_000
+    with pytest.raises(ValueError, match="weights: up to 200001 different sums, must be at most 200000"):
+        exact.sum_law([*powers, 200_000 - sum(powers)])
+    with pytest.raises(ValueError, match=f"weights: up to {3**30} different sums"):
+        exact.sum_law([7**k for k in range(30)] * 2)
+    assert exact.column_probability([(1, 24), (2, 24), (3, 31), (5, 40)], 999) == 0.0  # 25 × 25 × 32 = 20000
+    with pytest.raises(ValueError, match="groups: 20001 sums of all but the largest, must be at most 20000"):
+        exact.column_probability([(1, 2), (2, 58), (3, 112), (5, 200)], 999)
+    assert exact.fires_probability(0.5, 10**300) == 1.0
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 255, 256, 257, 300, 1000, 10**6])
+def test_logarithms_of_factorials_to_eighteen_digits(n):
+    assert abs(mp.mpf(str(exact._log_factorial(n))) - mp.loggamma(n + 1)) < mp.mpf(10) ** -20
 
 
 @pytest.mark.parametrize("value", ["1/0", "1e400", "words"])
@@ -407,3 +437,91 @@ def test_intervals_of_nothing_are_refused(arguments, words):
 def test_a_law_that_would_take_hours_is_refused():
     with pytest.raises(ValueError, match="groups: 90000 sums of all but the largest, must be at most 20000"):
         exact.column_probability([(1, 299), (2, 299), (3, 300)], 5)
+
+
+def test_every_size_that_enters_is_rounded():
+    """Threshold 1, weights 2 × 1 and 3 × 1: sizes 6, so 192 ε."""
+    eps, groups = 2.0**-52, [(1.0, 2), (1.0, 3)]
+    assert exact.column_probability(groups, 1.0) == 6 / 32
+    assert exact.column_probability(groups, 1 - 189 * eps) == 6 / 32
+    assert exact.column_probability(groups, 1 - 195 * eps) == 16 / 32
+
+
+def test_where_doubles_cannot_decide_is_where_a_sum_may_be():
+    """The rounding is 0.71: sums of ten signs may meet rests of up to 10 + 2 × 0.71."""
+    groups = [(1e14, 1), (1.0, 10)]
+    for rest in (-11, -8, 0, 8, 11):
+        with pytest.raises(ValueError, match="threshold: doubles cannot tell"):
+            exact.column_probability(groups, 1e14 + rest)
+    assert exact.column_probability(groups, 1e14 + 12) == 0.0
+    assert exact.column_probability(groups, 1e14 - 12) == 0.5
+
+
+def test_a_threshold_that_no_sum_exceeds_is_no_size():
+    with pytest.raises(ValueError, match="n_max = 5: no n up to it"):
+        exact.query_sizes_exact("0.1", "0." + 30 * "9", LOW, HIGH, 4.0, n_max=5)
+
+
+def test_long_rows_whose_ends_are_below_the_least_double():
+    found = exact.column_probability([(1, 1100), (1, 1200)], 40)
+    assert found == close(float(reference_tail(2300, 1171)), rel=1e-12)
+
+
+def test_silence_of_very_many_columns():
+    assert exact.silent_probability(1e-17, 10**17) == close(math.exp(-1), rel=1e-14)
+    for function in (exact.silent_probability, exact.fires_probability):
+        for pi in (-0.1, -1.0, 1.1):
+            with pytest.raises(ValueError, match=f"pi = {pi}: must be a probability"):
+                function(pi, 1)
+
+
+def test_an_error_of_almost_one_still_needs_a_column():
+    assert exact.query_sizes_exact("0.9999999999999", "0.5", LOW, HIGH, 4.0) == (2, 1)
+
+
+def test_scores_must_not_be_too_far_apart():
+    near, far = (exact.query_errors_exact(3, 1, "0.5", low, 301.0, 1e-9) for low in (299.5, 299.0))
+    assert near == close(far)
+    for shape, low, high in (("flat", 300.5, 301.0), ("extreme", 0.1, 300.2), ("extreme", 300.4, 300.5)):
+        with pytest.raises(
+            ValueError, match=f"low = {low}, high = {high}, spike = 1e-09: no two scores must be more than"
+        ):
+            exact.query_errors_exact(3, 1, "0.5", low, high, 1e-9, shape)
+    assert exact.query_errors_exact(2, 1, "0.5", 1.0, 1.0, 500.0).softmax_silent_on_v1 == 0.5
+    assert exact.query_errors_exact(2, 1, "0.5", 160.0, 200.0, 300.0, "extreme").softmax_silent_on_v1 == 0.5
+    with pytest.raises(ValueError, match="no two scores"):
+        exact.query_errors_exact(3, 1, "0.5", 0.1, 301.0, 4.0, "extreme")
+
+
+def test_scores_whose_squares_are_no_doubles_are_refused():
+    for low, high, marked in ((1e-101, 1.0, 0.0), (1.0, 1e101, 0.0), (1.0, 2.0, -1.0), (1.0, 2.0, 1e101)):
+        with pytest.raises(
+            ValueError, match=f"low = {low}, high = {high}, marked = {marked}: must be of sizes".replace("+", r"\+")
+        ):
+            exact.worst_scores(4, low, high, marked)
+    assert exact.worst_scores(4, 1e-100, 1e-100, 0) == [(1e-100, 4), (1e-100, 0)]
+    assert exact.worst_scores(1, 1e100, 1e100, 1e100) == [(1e100, 1), (1e100, 0)]
+    with pytest.raises(ValueError, match="n = 0: must be at least 1"):
+        exact.worst_scores(0, 1.0, 2.0)
+    with pytest.raises(ValueError, match=r"low = 2.0, high = 1.0"):
+        exact.worst_scores(3, 2.0, 1.0)
+
+
+def test_the_most_trials():
+    assert exact.binomial_tail(10**9, 10**9 + 1) == 0.0
+    assert exact.binomial_tail(10**9, 0) == 1.0
+    with pytest.raises(ValueError, match="n = 1000000001: must be at most"):
+        exact.binomial_tail(10**9 + 1, 0)
+    with pytest.raises(ValueError, match="draws = 1000000001: must be at most"):
+        exact.clopper_pearson(0, 10**9 + 1, 0.05)
+
+
+@pytest.mark.parametrize("groups", [5, [5], [(1, 2, 3)], [(1,)], [(1, 2), "x"]])
+def test_groups_are_pairs(groups):
+    with pytest.raises(TypeError, match=r"groups = .*: must be pairs of a weight and a count"):
+        exact.column_probability(groups, 1)
+
+
+def test_what_a_column_refuses_is_said_of_the_scores():
+    with pytest.raises(ValueError, match=r"tau = 1\.0, low, high, spike: threshold: doubles cannot tell"):
+        exact.query_errors_exact(4, 1, 1.0, LOW, HIGH, 60.0)

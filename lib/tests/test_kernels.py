@@ -65,6 +65,15 @@ def test_linear_rejects_rows_without_a_sum(xp, row):
         linear(xp.asarray(row))
 
 
+def test_every_row_of_a_batch_has_its_own_rounding(xp):
+    f = linear(xp.asarray([[1e20, 1e20], [1.0, 3.0]]))
+    np.testing.assert_allclose(to_numpy(f), [[0.5, 0.5], [0.25, 0.75]], rtol=1e-15)
+    row = np.tile([1.0, -1.0], 500)
+    row[0] += 2.0**-40  # 4096 ε, where 1000 additions of sizes up to 1000 may be off by a million ε
+    with pytest.raises(ValueError, match="alpha_lin = 0"):
+        linear(xp.asarray(row[None, :]))
+
+
 def test_linear_accepts_long_rows_of_one_sign():
     f = linear(np.ones(10_000_000, dtype=np.float32))  # here n times float32's epsilon is above 1
     assert float(f[0]) == pytest.approx(1e-7)
@@ -173,6 +182,16 @@ def test_top_k_gives_ties_to_the_lowest_index(xp):
     found = [to_numpy(top_k(xp.asarray([1.0, 2.0, 1.0, 2.0, 1.0]), k)) for k in range(1, 6)]
     assert [np.flatnonzero(f).tolist() for f in found] == [[1], [1, 3], [0, 1, 3], [0, 1, 2, 3], [0, 1, 2, 3, 4]]
     assert np.flatnonzero(to_numpy(top_k(xp.asarray([0.0, -0.0, 0.0]), 2))).tolist() == [0, 1]
+    long = xp.asarray([1.0, 2.0] * 500)  # a sort that is not stable keeps the order of few
+    assert np.flatnonzero(to_numpy(top_k(long, 502))).tolist() == [0, 1, 2, *range(3, 1000, 2)]
+
+
+def test_top_k_counts_tokens_and_not_rows(xp):
+    f = to_numpy(top_k(xp.asarray([[0.0, 1.0, 2.0, 3.0, 4.0]] * 2), 3))
+    np.testing.assert_allclose(f[:, 2:], [softmax(np.array([2.0, 3.0, 4.0]))] * 2, rtol=1e-15)
+    assert f[:, :2].max() == 0
+    with pytest.raises(ValueError, match="k = 3: must be at most n = 2"):
+        top_k(xp.asarray([[0.0, 1.0]] * 5), 3)
 
 
 def test_sigmoids_of_very_negative_scores_keep_their_ratio():
@@ -201,6 +220,7 @@ def test_powers_of_any_degree_keep_their_sign():
         (lambda row: weights(row, "window:2"), ValueError, "kernel = 'window:2': .* use attention.attend"),
         (lambda row: weights(row, "elu.1"), ValueError, "kernel = 'elu.1': must be one of"),
         (lambda row: weights(row.astype(int), "hard"), TypeError, "scores: dtype int64"),
+        (lambda row: weights(row.astype(int), "softmax:2"), TypeError, "scores: dtype int64"),
         (lambda row: weights(row[:0], "entmax"), ValueError, "scores: shape \\(0,\\), must have at least one token"),
     ],
 )

@@ -7,7 +7,7 @@ from tools import environment
 
 def test_an_old_python_is_too_old_for_every_environment(monkeypatch):
     monkeypatch.setattr("sys.version_info", (3, 10, 9))
-    for kind in ("locked", "oldest", "newest", "cupy", "oracles"):
+    for kind in ("locked", "oldest", "newest", "cupy", "oracles", "mutants"):
         assert environment.missing(kind).startswith("This project needs Python 3.11 or newer, but ")
 
 
@@ -27,14 +27,15 @@ def test_there_is_no_cupy_for_macos(monkeypatch):
 
 
 def test_only_the_newest_and_the_oldest_pass_by_the_lock():
-    for kind in ("locked", "cupy", "oracles"):
+    for kind in ("locked", "cupy", "oracles", "mutants"):
         assert "requirements.lock" in str(environment.installs(kind, "python"))
     assert "requirements.lock" not in str(environment.installs("newest", "python"))
     assert "lowest-direct" in environment.installs("oldest", "python")[-1]
 
 
-def test_the_oracles_come_with_all_that_the_tests_need():
-    assert environment.installs("oracles", "python")[-1][-1] == ".[dev,oracles]"
+@pytest.mark.parametrize("kind", ["oracles", "mutants"])
+def test_the_extras_come_with_all_that_the_tests_need(kind):
+    assert environment.installs(kind, "python")[-1][-1] == f".[dev,{kind}]"
 
 
 def test_cupy_comes_without_cudas_libraries():
@@ -64,7 +65,7 @@ def pretend(check_call):
     return call
 
 
-@pytest.mark.parametrize("kind", ["oldest", "newest", "cupy", "oracles"])
+@pytest.mark.parametrize("kind", ["oldest", "newest", "cupy", "oracles", "mutants"])
 def test_the_folders_name_says_the_kind(kind, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(environment, "missing", lambda kind: asked.append(kind) or "stop here")
