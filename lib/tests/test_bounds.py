@@ -108,7 +108,7 @@ def test_sizes_by_bound_are_smallest(delta, tau, low, high, spike):
 def test_the_last_size_that_may_be_tried_is_tried():
     data = ("0.1", "0.5", 0.2, 0.3, 4.0)
     n, m = bounds.query_sizes_bound(*data)
-    assert bounds.query_sizes_bound(*data, n_max=n) == (n, m)
+    assert bounds.query_sizes_bound(*data, n_max=n) == bounds.query_sizes_bound(*data, n_max=10**6) == (n, m)
     with pytest.raises(ValueError, match=f"n_max = {n - 1}: no n up to it"):
         bounds.query_sizes_bound(*data, n_max=n - 1)
     assert bounds.query_sizes_bound("0.7", "0.9", 0.1, 0.1, 9.0, n_max=2) == (2, 1)
@@ -156,3 +156,39 @@ def test_bad_input_is_named(call, words):
 def test_no_spike_is_refused():
     with pytest.raises(TypeError, match="spike = None"):
         bounds.query_errors_bound(9, 3, 0.5, 0.2, 0.3, None)
+
+
+def test_probabilities_of_many_digits():
+    assert bounds.columns_needed("0." + 3990 * "1") == 4
+    assert bounds.columns_needed(Fraction(1, 10**3990)) == 13255
+
+
+def test_bounds_that_say_nothing_are_one_and_no_warning():
+    wide = (1e-300, 1e300)
+    assert bounds.linear_flat(2, *wide)[1] == float("inf")
+    assert bounds.linear_flat_column(2, *wide, 0.5) == 1.0
+    assert bounds.softmax_flat_column(2, 1.0, 1000.0, 0.5) == 1.0
+    assert bounds.linear_spike_column(2, *wide, 1.0, 0.5) == 1.0
+    for call in (
+        lambda s: bounds.linear_flat_column(2, *wide, s),
+        lambda s: bounds.softmax_flat_column(2, 1.0, 1e3, s),
+    ):
+        with pytest.raises(ValueError, match=r"s = 0\.0: must be finite and above 0"):
+            call(0.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: bounds.linear_spike(10**9, 1e308, 1e308, 1.0), "the sum of the scores is too large for a double"),
+        (lambda: bounds.linear_spike_norm(10**200, 1e-200, 1e-200, 1e-200), "the norm is too small for a double"),
+        (lambda: bounds.columns_needed("0." + 4001 * "1"), "delta = .*: must have at most 4000 digits"),
+        (
+            lambda: bounds.query_sizes_bound("0.1", "0.5", 0.2, 0.3, 4.0, n_max=10**6 + 1),
+            r"n_max = 1000001: must be at most 10\^6",
+        ),
+    ],
+)
+def test_what_no_double_holds_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from attnsep.arrays import to_numpy
-from attnsep.data import QueryData, TokenData, require_decimal
+from attnsep.data import (
+    QueryData,
+    TokenData,
+    require_decimal,
+    require_instance,
+    require_integer,
+    require_items,
+    require_real,
+    require_size,
+    shown_integer,
+)
 
 
 @pytest.mark.parametrize(
@@ -254,3 +264,62 @@ def test_the_odd_token_is_the_last_ordinary_one(spike, position, odd):
     v = QueryData(n=3, low=1.0, high=2.0, spike=spike, position=position).scores(None, fill="one-high")
     assert v[odd] == 2.0
     assert sum(v == 2.0) == 1
+
+
+def test_limits_of_integers_arrays_and_digits():
+    assert require_integer("n", 5, least=5, most=5) == 5
+    assert require_integer("n", 10**301, least=2) == 10**301
+    assert type(require_integer("n", np.int8(3), least=2)) is int
+    refused = [
+        (lambda: require_integer("n", 4, 5, 5), "n = 4: must be at least 5"),
+        (lambda: require_integer("n", 6, 5, 5), "n = 6: must be at most 5"),
+        (lambda: require_integer("n", 10**301 + 1, 2), r"n = 1000.*: must be at most 10\^301"),
+        (lambda: require_size(n=3 * 10**8, d=2), r"n, d = 300000000, 2: an array must have at most 3·10\^8 entries"),
+        (lambda: require_size(n=3 * 10**8 + 1), r"n = 300000001: an array must have at most 3·10\^8 entries"),
+        (lambda: require_decimal("a", "0." + 4001 * "1"), "a = .*: must have at most 4000 digits"),
+        (lambda: require_decimal("a", Fraction(10**3200 + 1, 10**4100)), "a = .*: must have at most 4000 digits"),
+        (lambda: QueryData(n=10**9).scores(np.random.default_rng(1)), "n = 1000000000: an array"),
+        (lambda: QueryData(n=10**5, d=10**4).matrix(np.random.default_rng(1)), "n, d = 100000, 10000: an array"),
+        (lambda: QueryData(n=10**4, d=10**5).matrix(np.random.default_rng(1)), "n, d = 10000, 100000: an array"),
+        (lambda: TokenData(n=10**9, d=3, a=0, c="0.5").classes(np), "n = 1000000000: an array"),
+        (lambda: TokenData(n=10**8, d=4, a=0, c="0.5").matrix(np), "n, d = 100000000, 4: an array"),
+        (lambda: TokenData(n=10**5, d=10**5 + 2, a=0, c="0.5").X(np), "d, width = 100002, 100002: an array"),
+    ]
+    for call, message in refused:
+        with pytest.raises(ValueError, match=message):
+            call()
+    assert require_size(n=10**8, d=3) is None
+    assert require_decimal("a", "0." + 3990 * "1").denominator == 10**3990
+
+
+def test_long_integers_are_shown_in_short():
+    shown = [
+        shown_integer(value) for value in (10**6, 10**5, 10**7, 2 * 10**7, 10**7 + 1, 11 * 10**6, 999_999, 10**301)
+    ]
+    assert shown == ["10^6", "100000", "10^7", "20000000", "10000001", "11000000", "999999", "10^301"]
+
+
+def test_real_numbers():
+    assert (require_real("tau", -2), require_real("tau", Fraction(1, 2))) == (-2.0, 0.5)
+    assert type(require_real("tau", np.float32(0.5))) is float
+    for value in (math.nan, math.inf, -math.inf, 10**400):
+        with pytest.raises(ValueError, match=r"tau = .*: must be finite"):
+            require_real("tau", value)
+    for value in (True, "1", None, 1j):
+        with pytest.raises(TypeError, match=r"tau = .*: must be a real number"):
+            require_real("tau", value)
+
+
+def test_classes_and_sequences():
+    assert require_instance("data", True, int) is True
+    assert require_items("w", (1, 2)) == require_items("w", iter([1, 2])) == [1, 2]
+    for value in ("ab", b"ab", {1: 2}, 5, None):
+        with pytest.raises(TypeError, match=r"w = .*: must be a sequence"):
+            require_items("w", value)
+
+
+def test_numpys_integers_do_not_overflow():
+    assert require_decimal("a", np.int8(100)) == 100
+    assert require_decimal("a", "0e-5000") == require_decimal("a", "0e5000") == 0
+    data = TokenData(n=np.int8(120), d=np.int8(122), a=np.int8(100), c="0.5", marked=np.int8(119))
+    assert (data.t, data.marked_class) == (1, 119)

@@ -241,7 +241,9 @@ def test_exact_sizes_are_smallest(delta, tau, size):
 
 def test_the_last_size_that_may_be_tried_is_tried():
     data = ("0.1", "0.75", LOW, HIGH, 4.0)
-    assert exact.query_sizes_exact(*data, n_max=43) == (43, 4)
+    assert exact.query_sizes_exact(*data, n_max=43) == exact.query_sizes_exact(*data, n_max=10**6) == (43, 4)
+    with pytest.raises(ValueError, match=r"n_max = 1000001: must be at most 10\^6"):
+        exact.query_sizes_exact(*data, n_max=10**6 + 1)
     with pytest.raises(ValueError, match=r"n_max = 42: no n up to it has all four errors at most delta = 0.1"):
         exact.query_sizes_exact(*data, n_max=42)
     with pytest.raises(ValueError, match="n_max = 1: must be at least 2"):
@@ -475,3 +477,51 @@ def test_silence_of_very_many_columns():
 
 def test_an_error_of_almost_one_still_needs_a_column():
     assert exact.query_sizes_exact("0.9999999999999", "0.5", LOW, HIGH, 4.0) == (2, 1)
+
+
+def test_scores_must_not_be_too_far_apart():
+    near, far = (exact.query_errors_exact(3, 1, "0.5", low, 301.0, 1e-9) for low in (299.5, 299.0))
+    assert near == close(far)
+    for shape, low, high in (("flat", 300.5, 301.0), ("extreme", 0.1, 300.2), ("extreme", 300.4, 300.5)):
+        with pytest.raises(
+            ValueError, match=f"low = {low}, high = {high}, spike = 1e-09: no two scores must be more than"
+        ):
+            exact.query_errors_exact(3, 1, "0.5", low, high, 1e-9, shape)
+    assert exact.query_errors_exact(2, 1, "0.5", 1.0, 1.0, 500.0).softmax_silent_on_v1 == 0.5
+    assert exact.query_errors_exact(2, 1, "0.5", 160.0, 200.0, 300.0, "extreme").softmax_silent_on_v1 == 0.5
+    with pytest.raises(ValueError, match="no two scores"):
+        exact.query_errors_exact(3, 1, "0.5", 0.1, 301.0, 4.0, "extreme")
+
+
+def test_scores_whose_squares_are_no_doubles_are_refused():
+    for low, high, marked in ((1e-101, 1.0, 0.0), (1.0, 1e101, 0.0), (1.0, 2.0, -1.0), (1.0, 2.0, 1e101)):
+        with pytest.raises(
+            ValueError, match=f"low = {low}, high = {high}, marked = {marked}: must be of sizes".replace("+", r"\+")
+        ):
+            exact.worst_scores(4, low, high, marked)
+    assert exact.worst_scores(4, 1e-100, 1e-100, 0) == [(1e-100, 4), (1e-100, 0)]
+    assert exact.worst_scores(1, 1e100, 1e100, 1e100) == [(1e100, 1), (1e100, 0)]
+    with pytest.raises(ValueError, match="n = 0: must be at least 1"):
+        exact.worst_scores(0, 1.0, 2.0)
+    with pytest.raises(ValueError, match=r"low = 2.0, high = 1.0"):
+        exact.worst_scores(3, 2.0, 1.0)
+
+
+def test_the_most_trials():
+    assert exact.binomial_tail(10**9, 10**9 + 1) == 0.0
+    assert exact.binomial_tail(10**9, 0) == 1.0
+    with pytest.raises(ValueError, match="n = 1000000001: must be at most"):
+        exact.binomial_tail(10**9 + 1, 0)
+    with pytest.raises(ValueError, match="draws = 1000000001: must be at most"):
+        exact.clopper_pearson(0, 10**9 + 1, 0.05)
+
+
+@pytest.mark.parametrize("groups", [5, [5], [(1, 2, 3)], [(1,)], [(1, 2), "x"]])
+def test_groups_are_pairs(groups):
+    with pytest.raises(TypeError, match=r"groups = .*: must be pairs of a weight and a count"):
+        exact.column_probability(groups, 1)
+
+
+def test_what_a_column_refuses_is_said_of_the_scores():
+    with pytest.raises(ValueError, match=r"tau = 1\.0, low, high, spike: threshold: doubles cannot tell"):
+        exact.query_errors_exact(4, 1, 1.0, LOW, HIGH, 60.0)

@@ -220,6 +220,7 @@ def test_powers_of_any_degree_keep_their_sign():
         (lambda row: weights(row, "window:2"), ValueError, "kernel = 'window:2': .* use attention.attend"),
         (lambda row: weights(row, "elu.1"), ValueError, "kernel = 'elu.1': must be one of"),
         (lambda row: weights(row.astype(int), "hard"), TypeError, "scores: dtype int64"),
+        (lambda row: weights(row.astype(int), "softmax:2"), TypeError, "scores: dtype int64"),
         (lambda row: weights(row[:0], "entmax"), ValueError, "scores: shape \\(0,\\), must have at least one token"),
     ],
 )
