@@ -158,6 +158,11 @@ def test_no_spike_is_refused():
         bounds.query_errors_bound(9, 3, 0.5, 0.2, 0.3, None)
 
 
+def test_probabilities_of_many_digits():
+    assert bounds.columns_needed("0." + 3990 * "1") == 4
+    assert bounds.columns_needed(Fraction(1, 10**3990)) == 13255
+
+
 def test_bounds_that_say_nothing_are_one_and_no_warning():
     wide = (1e-300, 1e300)
     assert bounds.linear_flat(2, *wide)[1] == float("inf")

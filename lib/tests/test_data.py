@@ -277,6 +277,7 @@ def test_limits_of_integers_arrays_and_digits():
         (lambda: require_size(n=3 * 10**8, d=2), r"n, d = 300000000, 2: an array must have at most 3·10\^8 entries"),
         (lambda: require_size(n=3 * 10**8 + 1), r"n = 300000001: an array must have at most 3·10\^8 entries"),
         (lambda: require_decimal("a", "0." + 4001 * "1"), "a = .*: must have at most 4000 digits"),
+        (lambda: require_decimal("a", Fraction(10**3200 + 1, 10**4100)), "a = .*: must have at most 4000 digits"),
         (lambda: QueryData(n=10**9).scores(np.random.default_rng(1)), "n = 1000000000: an array"),
         (lambda: QueryData(n=10**5, d=10**4).matrix(np.random.default_rng(1)), "n, d = 100000, 10000: an array"),
         (lambda: QueryData(n=10**4, d=10**5).matrix(np.random.default_rng(1)), "n, d = 10000, 100000: an array"),
