@@ -8,7 +8,7 @@ import pytest
 
 from attnsep import attention, kernels, reference, tokens
 from attnsep.arrays import to_numpy
-from attnsep.attention import attend, distinct_rows, row_scores, values
+from attnsep.attention import attend, distinct_rows, query_scores, row_scores, values
 from attnsep.data import TokenData
 from attnsep.network import fires, network, signs
 
@@ -81,6 +81,51 @@ def test_linear_reports_how_close_its_sums_come_to_cancelling(rng):
     assert reported <= np.min(np.abs(scores.sum(1)) / np.abs(scores).sum(1)) + 1e-15
 
 
+def test_the_report_is_that_of_the_smallest_row_on_every_library(xp):
+    """Terms 2, 4 and 3: totals 0.5, 4 and 3."""
+    q, k = [[1.0, 0.0], [2.0, 0.0], [0.0, 1.5]], [[1.25, 1.0], [-0.75, 1.0]]
+    for scale in (1.0, 1e-200, 1e200):
+        arrays = [xp.asarray(scale * np.array(q)), xp.asarray(k), xp.asarray([[1.0], [1.0]])]
+        output, sure = attend(*arrays, kernel="linear", report=True)
+        np.testing.assert_allclose(to_numpy(output), 1, rtol=1e-14)
+        assert sure == pytest.approx(0.25, rel=1e-14)
+
+
+def test_a_row_that_cancels_is_refused_on_every_library(xp):
+    ones, few, n = np.ones((1, 1)), np.ones((1, 3)), 4096
+    long = np.where(np.arange(n) % 2, 1.0, -1.0)
+    long[0] = -1 + 2.0**-35  # n ε of n terms is 2^-28; ε of the largest one 2^-52
+    refused = [
+        (few, [[1.0, 0.0, 0.0], [9 * 2.0**-52 - 1, 0.0, 0.0]]),  # 4.5 ε of the terms, where 2 + 3 may be lost
+        (ones, long[:, None]),
+        ([[1.0], [0.0]], [[1.0], [1.0]]),
+        ([[0.0]], [[1.0], [1.0]]),
+        ([[1e200]], [[1.0], [2.0**-52 - 1]]),
+    ]
+    for q, k in refused:
+        with pytest.raises(ValueError, match=r"q, k: a row's weights for kernel = 'linear' sum to 0"):
+            attend(xp.asarray(q), xp.asarray(k), xp.asarray(np.ones((len(k), 1))), kernel="linear")
+    q, k = xp.asarray(few), xp.asarray([[1.0, 0.0, 0.0], [13 * 2.0**-52 - 1, 0.0, 0.0]])
+    assert attend(q, k, xp.ones((2, 1), dtype=xp.float64), kernel="linear", report=True)[1] > 6 * 2.0**-52
+
+
+def test_so_many_terms_that_their_rounding_is_above_one_half():
+    k = np.ones((10_000_000, 1), np.float32)  # ten million float32's ε are 1.2
+    assert attend(k[:1], k, k, kernel="linear").tolist() == [[1.0]]
+
+
+def test_larger_scores_do_not_overflow_on_any_library(xp):
+    q, k, v = [[1.0], [1.0], [2.0]], [[0.0], [800.0], [3.0]], [[1.0], [5.0], [7.0]]
+    np.testing.assert_array_equal(to_numpy(attend(*map(xp.asarray, (q, k, v)))), [[5.0]] * 3)
+
+
+def test_one_thread_is_enough_and_none_is_not(rng):
+    q, k, v = draw(rng, 3, 5, 2, 4)
+    np.testing.assert_allclose(attend(q, k, v, threads=1), attend(q, k, v), rtol=1e-13)
+    with pytest.raises(ValueError, match="threads = 0: must be at least 1"):
+        attend(q, k, v, threads=0)
+
+
 # Equal rows
 
 
@@ -100,6 +145,13 @@ def test_different_rows_with_equal_sums_are_not_taken_for_equal():
     assert distinct is q
     v = np.arange(8.0).reshape(4, 2)
     np.testing.assert_allclose(attend(q, q, v), direct(q, q, v, "softmax"), rtol=1e-13)
+
+
+def test_one_block_with_a_different_row_is_enough(monkeypatch):
+    monkeypatch.setattr(attention, "BLOCK_SCORES", 2)
+    a, b = np.sin(1.0), np.sin(2.0)
+    q = np.array([[b, 0.0], [b, 0.0], [0.0, a]])
+    assert distinct_rows(q)[1] is None
 
 
 def test_rows_without_equals_are_left_alone(rng):
@@ -213,6 +265,11 @@ def test_memory_of_the_token_data(kernel):
         (lambda o: attend(o, o, o * np.inf), ValueError, "q, k, v: the result is not finite"),
         (lambda o: attend(o, o - [[0], [1], [2]], o, kernel="linear"), ValueError, "sum to 0 .*alpha_lin = 0"),
         (lambda o: attend(0 * o, o, o, kernel="linear"), ValueError, "sum to 0 .*alpha_lin = 0"),
+        (lambda o: values(o[0], o, o, np.ones((2, 2))), ValueError, r"A1: shape \(2,\)"),
+        (lambda o: values(o, o[:2], o, np.ones((2, 2))), ValueError, r"^A2: shape \(2, 2\), must be \(3, 2\)"),
+        (lambda o: distinct_rows(o.astype(int)), TypeError, "q: dtype int64"),
+        (lambda o: distinct_rows(o[0]), ValueError, r"q: shape \(2,\)"),
+        (lambda o: query_scores(o[0], o[0]), ValueError, r"A: shape \(2,\)"),
         (lambda o: values(o, o, o[:2], np.ones((2, 2))), ValueError, r"A3: shape \(2, 2\), must be \(3, 2\)"),
         (lambda o: values(o, o, o, np.ones((2, 3))), ValueError, r"X: shape \(2, 3\), must be \(2, 2\)"),
     ],
@@ -301,9 +358,10 @@ def test_performer_comes_close_to_softmax_with_many_features(rng):
 
 def test_performer_of_long_rows_has_features_left(rng):
     """Without the two factors that cancel, all features would be below the least double."""
-    q, k, _ = (40 + x for x in draw(rng, 5, 9, 4, 2))
-    f = attend(q, k, np.ones((9, 1)), kernel="performer:3", rng=rng)
-    np.testing.assert_allclose(f, 1, rtol=1e-13)
+    q, k, _ = draw(rng, 5, 9, 4, 2)
+    for far, farther in ((40, 40), (4000, 4000), (40, 400), (400, 40)):
+        f = attend(q + far, k + farther, np.ones((9, 1)), kernel="performer:3", rng=np.random.default_rng(1))
+        np.testing.assert_allclose(f, 1, rtol=1e-13)
 
 
 @pytest.mark.parametrize("kernel", ["topk:5", "entmax", "sigmoid", "window:50", "window:5000"])

@@ -224,6 +224,9 @@ def test_row_sums_are_one_plus_the_mark():
 def test_the_largest_and_the_smallest_numbers():
     for value in ("1e300", "1e-1000", 10**300, Fraction(10**300), "9.9e299", 1e4):
         assert require_decimal("a", value) == Fraction(str(value))
+    assert require_decimal("a", Fraction(1, 10**1000)) == Fraction(1, 10**1000)
+    with pytest.raises(ValueError, match=r"a = .*: must be 0 or between 1e-1000 and 1e300"):
+        require_decimal("a", Fraction(9, 10**1001))
     for value in ("1e-1001", "9e-1001", "1e301", 10**301):
         with pytest.raises(ValueError, match=f"a = .*{value}.*: must be 0 or between 1e-1000 and 1e300"):
             require_decimal("a", value)
