@@ -10,7 +10,7 @@ from typing import NamedTuple
 from attnsep import exact
 from attnsep.arrays import given_namespace, text_of
 from attnsep.bounds import hoeffding
-from attnsep.data import require_decimal, require_instance, require_integer, require_real, require_size
+from attnsep.data import Scaled, require_decimal, require_instance, require_integer, require_real, require_size
 from attnsep.gains import MOST_DIGITS, floor_linear, gains
 from attnsep.spec import require_kernel
 
@@ -19,7 +19,7 @@ _PATTERNS = tuple(product((1, -1), repeat=2))
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountData:
+class CountData(Scaled):
     """Token data whose first ρn tokens are marked.
 
     Parameters
@@ -90,21 +90,6 @@ class CountData:
     def marked(self):
         """Number ρn of marked tokens."""
         return int(self.share * self.n)
-
-    @property
-    def b(self):
-        """Strength 1 − c of a token's own class."""
-        return 1 - self.c
-
-    @property
-    def log_n(self):
-        """log n (natural)."""
-        return math.log(self.n)
-
-    @property
-    def tau(self):
-        """Threshold τ = (c + gap)√log n."""
-        return float(self.c + self.gap) * math.sqrt(self.log_n)
 
     def matrix(self, xp=None):
         """Return the tokens A.

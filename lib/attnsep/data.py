@@ -355,8 +355,27 @@ def _fraction(value):
     return Fraction(text)
 
 
+class Scaled:
+    """What all self-attention data have in common, given n, c and gap: entries are multiples of √log n."""
+
+    @property
+    def b(self):
+        """Strength 1 − c of a token's own class."""
+        return 1 - self.c
+
+    @property
+    def log_n(self):
+        """log n (natural)."""
+        return math.log(self.n)
+
+    @property
+    def tau(self):
+        """Threshold τ = (c + gap)√log n."""
+        return float(self.c + self.gap) * math.sqrt(self.log_n)
+
+
 @dataclass(frozen=True, kw_only=True)
-class TokenData:
+class TokenData(Scaled):
     """Self-attention data: D_0 with a small a, D_1 with a large one.
 
     Parameters
@@ -422,21 +441,6 @@ class TokenData:
     def t(self):
         """Copies of every class: n = (d − 2)t."""
         return self.n // (self.d - 2)
-
-    @property
-    def b(self):
-        """Strength 1 − c of a token's own class."""
-        return 1 - self.c
-
-    @property
-    def log_n(self):
-        """log n (natural)."""
-        return math.log(self.n)
-
-    @property
-    def tau(self):
-        """Threshold τ = (c + gap)√log n."""
-        return float(self.c + self.gap) * math.sqrt(self.log_n)
 
     @property
     def marked_class(self):

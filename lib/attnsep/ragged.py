@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from attnsep import exact, tokens
 from attnsep.arrays import given_namespace, text_of
-from attnsep.data import require_decimal, require_instance, require_integer, require_items, require_size
+from attnsep.data import Scaled, require_decimal, require_instance, require_integer, require_items, require_size
 from attnsep.spec import require_pair
 
 
 @dataclass(frozen=True, kw_only=True)
-class RaggedData:
+class RaggedData(Scaled):
     """Token data with t_k tokens in class k.
 
     Parameters
@@ -80,21 +80,6 @@ class RaggedData:
     def d(self):
         """Width: the number of classes plus 2."""
         return len(self.class_sizes) + 2
-
-    @property
-    def b(self):
-        """Strength 1 − c of a token's own class."""
-        return 1 - self.c
-
-    @property
-    def log_n(self):
-        """log n (natural)."""
-        return math.log(self.n)
-
-    @property
-    def tau(self):
-        """Threshold τ = (c + gap)√log n."""
-        return float(self.c + self.gap) * math.sqrt(self.log_n)
 
     @property
     def concentration(self):

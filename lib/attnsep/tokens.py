@@ -496,8 +496,12 @@ def class_bound(data, rows, sight, found):
     ‖w‖² is the sum of the squared weights of the classes.  Completed.  Claims: main-theorem-softmax-silent,
     main-theorem-linear-silent, ragged-silent.
     """
-    pairs = ((found.p, found.not_p), (found.q, found.not_q))[: 1 if rows[0] == rows[1] else 2]
-    return min(1.0, math.fsum(_row_bound(data, sight, *pair) for pair in pairs))
+    return min(1.0, math.fsum(_row_bound(data, sight, *pair) for pair in _distinct(rows, found)))
+
+
+def _distinct(rows, found):
+    """Return (weight of the marked token, rest) of both kinds of row, or once where they are equal."""
+    return ((found.p, found.not_p), (found.q, found.not_q))[: 1 if rows[0] == rows[1] else 2]
 
 
 def _row_bound(data, sight, w, rest):
@@ -572,8 +576,7 @@ def kernel_bounds(n, d, a, c, kernel="softmax", gap=0.1):
     # (a + b)w > gap if and only if gap (N − 1) + R (gap − a − b) < 0, decided without rounding.
     if lowest_floor(data.gap * (sight.tokens - 1), data.gap - data.a - data.b, rows, 0) < 0:
         return 0.0625, 1.0
-    pairs = ((found.p, found.not_p), (found.q, found.not_q))[: 1 if rows[0] == rows[1] else 2]
-    return 0.0, min(1.0, math.fsum(_others_bound(data, sight, *pair) for pair in pairs))
+    return 0.0, min(1.0, math.fsum(_others_bound(data, sight, *pair) for pair in _distinct(rows, found)))
 
 
 def _others_bound(data, sight, w, rest):

@@ -1753,6 +1753,11 @@ def _(result, seed):
     assert 0 <= result.random() < 1
 
 
+@fuzz(framework.exactly, broken=some(None, 0.5, 10**30), kept={"broken"})
+def _(result, broken):
+    assert result == Fraction(str(broken or 0))
+
+
 @fuzz(framework.alarm_sentence, alarms=some([], [1e-9, 0.0]), kept={"alarms"})
 def _(result, alarms):
     assert result.endswith(".")

@@ -9,7 +9,7 @@ import numpy as np
 from attnsep import sampling, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import attend, distinct_rows, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
 from attnsep.claims.one_query import EPS
 from attnsep.claims.sampled import inside_clopper_pearson, same_probability, surely_inside
 from attnsep.claims.tokens import GAP, C, all_signs
@@ -37,10 +37,6 @@ ONE_GAIN = (
     "entmax",
     "hard",
 )
-
-
-def _amount(broken):
-    return Fraction(str(broken or 0))
 
 
 definition(
@@ -75,7 +71,7 @@ definition(
 )
 def kernel_weights(xp, broken=None):
     for (n, d), a, kernel in product(((12, 8), (128, 34)), (0, WEAK, STRONG), (*ONE_GAIN, "topk:1", "topk:7")):
-        data = TokenData(n=n, d=d, a=a + _amount(broken), c=C)
+        data = TokenData(n=n, d=d, a=a + exactly(broken), c=C)
         A, wanted = data.matrix(xp), tokens.weights(n, a, kernel, d=d)
         mark = xp.astype(xp.arange(n)[:, None] == 0, xp.float64)  # as values, so that the outputs are its weights
         found = to_numpy(attend(xp.matmul(A, data.X(xp)), A, mark, kernel=kernel))
@@ -106,7 +102,7 @@ def kernel_law_exact(xp, broken=None):
     tops = ("topk:1", "topk:2", "topk:5", "topk:10", "topk:11", "topk:16")
     for d, a, c, kernel in product((4, 6, 10), (0, Fraction(1, 2), 1), ("0.5", "0.6"), (*RATIONAL, *tops)):
         data = TokenData(n=16, d=d, a=a, c=c)
-        law = tokens.column_probability(16, d, a, c, kernel, GAP + _amount(broken))
+        law = tokens.column_probability(16, d, a, c, kernel, GAP + exactly(broken))
         yield at_most(abs(law - _enumerated(data, kernel)), 1e-12, n=16, d=d, a=float(a), c=float(data.c))
 
 
@@ -140,7 +136,8 @@ GRID = tuple(product(((128, 34), (512, 130), (2048, 514), (2046, 2048)), (0, "0.
     chapter=CHAPTER,
     statement=r"If $(a+b)w > 0.1$ in some row, that is $a + b > 0.1$ and $R > \frac{n-1}{10(a+b)-1}$, then $\pi \ge "
     r"\frac1{16}$, so that $P[F \text{ fires}] \ge 1 - (\frac{15}{16})^m$: for every kernel whose rows give all "
-    r"ordinary tokens that they see the same weight (top-$k$: $k$ in place of $n$).",
+    r"ordinary tokens that they see the same weight (top-$k$ and windows: the number of tokens seen in place of "
+    r"$n$).",
     uses=["kernel-law-exact"],
     control="a is smaller by this where hard attention has a + b = 0.11",
     violations=(0.0099, 0.01),
@@ -151,7 +148,7 @@ def mark_decides_fires(xp, broken=None):
         if (Fraction(a) + 1 - C) * Fraction(weight) > GAP * (1 + Fraction(1, 10**9)):
             yield at_least(tokens.column_probability(n, d, a, C, kernel), 1 / 16, n=n, d=d, a=float(a), w=weight)
     for d in (3, 4, 30, 1000):
-        a = Fraction("0.05") - _amount(broken)
+        a = Fraction("0.05") - exactly(broken)
         yield at_least(tokens.column_probability(4 * (d - 2), d, a, "0.94", "hard"), 1 / 16, n=4 * (d - 2), d=d, w=1.0)
 
 
@@ -174,7 +171,7 @@ def mark_decides_silent(xp, broken=None):
         slacks = [float(GAP) - float(Fraction(a) + b) * w for w in {*rows}]
         if min(slacks) > 0:
             bound = sum(math.exp(-((s * (1 - 1 / n)) ** 2) * (d - 2) / (2 * float(b) ** 2)) for s in slacks)
-            pi = tokens.column_probability(n, d, Fraction(a) + _amount(broken), C, kernel)
+            pi = tokens.column_probability(n, d, Fraction(a) + exactly(broken), C, kernel)
             yield at_most(pi, bound, n=n, d=d, a=float(a), w=rows[0])
 
 
@@ -256,7 +253,7 @@ def _fired(y, draws, data, kernel, xp):
     violations=(1e-9, 0.4),
 )
 def sampled_kernels(xp, broken=None):
-    rng, (n, d), draws, gap = generator(6200), (128, 34), 300, GAP + _amount(broken)
+    rng, (n, d), draws, gap = generator(6200), (128, 34), 300, GAP + exactly(broken)
     for a, kernel in product((WEAK, STRONG), ("window:4", "window:40", "performer:16")):
         data = TokenData(n=n, d=d, a=a, c=C)
         if kernel.startswith("window"):
@@ -292,7 +289,7 @@ def _fired_with_features(rng, data, kernel, xp):
     violations=(-1e-9, 0),
 )
 def selection_sees_which(xp, broken=None):
-    weak = ("1e-9", WEAK, "0.3") if broken is None else (Fraction("0.4") + _amount(broken),)
+    weak = ("1e-9", WEAK, "0.3") if broken is None else (Fraction("0.4") + exactly(broken),)
     for d, a in product((3, 4, 34, 514), (*weak, STRONG)):
         law = tokens.column_probability(4 * (d - 2), d, a, C, "hard")
         yield Case(-abs(law - (0.375 if a == STRONG else 0.25)), reached={"n": 4 * (d - 2), "d": d, "a": float(a)})
@@ -322,7 +319,7 @@ def selection_sees_which(xp, broken=None):
 )
 def selection_needs_a_small_b(xp, broken=None):
     for d, a0 in product((3, 4, 34, 514), ("0.01", "0.05", "0.09")):
-        n, c = 4 * (d - 2), 1 - (GAP - Fraction(a0)) - _amount(broken)
+        n, c = 4 * (d - 2), 1 - (GAP - Fraction(a0)) - exactly(broken)
         reached = {"n": n, "d": d, "a0": float(Fraction(a0)), "c": float(c)}
         yield Case(-tokens.column_probability(n, d, a0, c, "hard"), reached=reached)
         for a1 in (Fraction("0.21"), STRONG):

@@ -9,7 +9,7 @@ import numpy as np
 from attnsep import ablation, ragged, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
 from attnsep.claims.one_query import EPS, rounding
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.claims.tokens import A0, A1, GAP, C, all_signs, token_cases
@@ -50,7 +50,7 @@ def _advantage(n, d, m, a1, tau, kernel, normalised):
 )
 def mechanism_1_amplifies(xp, broken=None):
     for data in token_cases():
-        more = Fraction(str(broken or 0))
+        more = exactly(broken)
         A = TokenData(n=data.n, d=data.d, a=data.a + more, c=data.c, marked=data.marked).matrix(xp)
         scores, a, j, other = row_scores(A, A, data.X(xp)), float(data.a), data.marked, (data.marked + 1) % data.n
         for name, kernel in KERNELS.items():
@@ -110,7 +110,7 @@ definition(
 )
 def raw_values_in_closed_form(xp, broken=None):
     for data, (kernel, normalised) in product(token_cases(), FOUR):
-        more = Fraction(str(broken or 0))
+        more = exactly(broken)
         A = TokenData(n=data.n, d=data.d, a=data.a + more, c=data.c, marked=data.marked).matrix(xp)
         found, wanted = to_numpy(ablation.outputs(A, data.X(xp), kernel, normalised)), np.empty((data.n, data.d))
         pair = ablation.values_closed(data.n, data.d, data.a, data.c, kernel, normalised)
@@ -141,7 +141,7 @@ def raw_column_law(xp, broken=None):
     for (n, d, a, c), (kernel, normalised) in product(
         ((6, 5, "0.7", "0.5"), (24, 8, "0.05", "0.3"), (16, 10, "0.9", "0.45")), FOUR
     ):
-        A = TokenData(n=n, d=d, a=Fraction(a) + Fraction(str(broken or 0)), c=c, marked=n // 2).matrix(xp)
+        A = TokenData(n=n, d=d, a=Fraction(a) + exactly(broken), c=c, marked=n // 2).matrix(xp)
         rows = to_numpy(ablation.outputs(A, TokenData(n=n, d=d, a=a, c=c).X(xp), kernel, normalised))
         largest = np.max(rows @ np.array([*all_signs(d)], dtype=float).T, axis=0)
         scale = float(np.max(np.abs(rows)))
@@ -356,7 +356,7 @@ def ablation_simulated(xp, broken=None):
             largest = np.max(rows @ signs(rng, d, draws, np), axis=0)
             for tau in (_paper_tau(n), best):
                 fired = int(np.sum(largest > tau))
-                more = a + Fraction(str(broken or 0))
+                more = a + exactly(broken)
                 law = ablation.column_probability(n, d, more, C, tau, kernel, normalised)
                 yield inside_clopper_pearson(fired, draws, law, n=n, d=d, a=float(a))
 
@@ -386,7 +386,7 @@ def _first(n, a):
 def mechanism_3_no_linear_classifier(xp, broken=None):
     for n in (2, 3, 10, 1024, 10**6, 10**300):
         on_d0 = [_first(n, Fraction(a, 1000)) for a in (0, 1, 50, 99, 100)]
-        on_d1 = [_first(n, a - Fraction(str(broken or 0))) for a in (A1, Fraction(1), Fraction(10), Fraction(n))]
+        on_d1 = [_first(n, a - exactly(broken)) for a in (A1, Fraction(1), Fraction(10), Fraction(n))]
         overlap = max(on_d0) / min(on_d1) - 1
         yield Case(float(overlap), reached={"n": n})
 
@@ -407,7 +407,7 @@ def mechanism_3_no_linear_classifier(xp, broken=None):
     violations=(0.1, 0.21, 0.3),
 )
 def first_coordinate_separates(xp, broken=None):
-    more, rng = Fraction(str(broken or 0)), generator(4200)
+    more, rng = exactly(broken), generator(4200)
     for (n, d), c in product(((2, 3), (6, 5), (40, 22), (248, 64)), (Fraction(1, 10), C, Fraction(9, 10))):
         theta = 0.4 / n * math.sqrt(math.log(n))
         for a in (Fraction(0), A0, GAP + more, A1, Fraction(3), Fraction(40)):
@@ -437,7 +437,7 @@ def first_coordinate_separates(xp, broken=None):
 def break_1_strong_mark(xp, broken=None):
     shapes = ((2, 3), (8, 10), (240, 62), *SHAPES) if broken is None else (SHAPES[-1],)
     for (n, d), c in product(shapes, (Fraction(1, 10), C, Fraction(9, 10))):
-        a = Fraction(math.ceil(100 * math.sqrt(n / 10)), 100) * (1 - Fraction(str(broken or 0)))
+        a = Fraction(math.ceil(100 * math.sqrt(n / 10)), 100) * (1 - exactly(broken))
         if broken is None and 10 * a * (1 + a) <= n + a:
             raise ArithmeticError(f"a = {a}: too small for n = {n}")
         pi = tokens.column_probability(n, d, a, c, "linear")
@@ -460,7 +460,7 @@ def break_1_strong_mark(xp, broken=None):
 )
 def break_1_linear_separates(xp, broken=None):
     for n, d in SHAPES:
-        a = Fraction(round(100 * math.sqrt(n / 5)), 100) * (1 - Fraction(str(broken or 0)))
+        a = Fraction(round(100 * math.sqrt(n / 5)), 100) * (1 - exactly(broken))
         yield at_least(tokens.fires_probability(n, d, 10, a, C, "linear"), 0.94, n=n, d=d, a=float(a))
         yield at_most(tokens.fires_probability(n, d, 10, A0, C, "linear"), 0.004, n=n, d=d, a=float(A0))
 
@@ -479,7 +479,7 @@ def break_1_linear_separates(xp, broken=None):
     violations=(0.1, 0.31),
 )
 def break_2_sum_of_scores(xp, broken=None):
-    more = Fraction(str(broken or 0))
+    more = exactly(broken)
     for (n, d), c in product(((2, 3), (6, 5), (40, 22), (248, 64)), (Fraction(1, 10), C, Fraction(9, 10))):
         for a in (Fraction(0), A0, GAP + more, A1, Fraction(3)):
             data = TokenData(n=n, d=d, a=a, c=c, marked=n // 2)
@@ -531,9 +531,7 @@ def ragged_law(xp, broken=None):
         rows = [[x / (R + n - 1) for x in row] for row, R in zip(rows, gains, strict=True)]
         tops = [max(sum(x * s for x, s in zip(row, y, strict=True)) for row in rows) for y in all_signs(data.d)]
         fired = sum(top > data.c + GAP for top in tops) / len(tops)
-        less = RaggedData(
-            class_sizes=sizes, a=a, c=c, marked_class=len(sizes) - 1, gap=GAP - Fraction(str(broken or 0))
-        )
+        less = RaggedData(class_sizes=sizes, a=a, c=c, marked_class=len(sizes) - 1, gap=GAP - exactly(broken))
         yield equal(ragged.column_probability(less, kernel), fired, n=n, d=data.d, a=a, c=float(data.c))
 
 
@@ -569,7 +567,7 @@ RAGGED = (
 def ragged_softmax_fires(xp, broken=None):
     for sizes, c in product(RAGGED if broken is None else ((1,) * 4096,), (Fraction(1, 10), C, Fraction(9, 10))):
         for k in {0, len(sizes) - 1}:
-            data = RaggedData(class_sizes=sizes, a=A1 - Fraction(str(broken or 0)), c=c, marked_class=k)
+            data = RaggedData(class_sizes=sizes, a=A1 - exactly(broken), c=c, marked_class=k)
             yield at_least(ragged.column_probability(data), 0.125, n=data.n, d=data.d, c=float(c))
 
 
@@ -591,7 +589,7 @@ def ragged_silent(xp, broken=None):
     for sizes, a, c, kernel in product(RAGGED, (0, A0), (C, Fraction(4, 5)), tokens.KERNELS):
         bound = ragged.column_bound(RaggedData(class_sizes=sizes, a=a, c=c), kernel)
         if bound < 1:
-            data = RaggedData(class_sizes=sizes, a=a + Fraction(str(broken or 0)), c=c)
+            data = RaggedData(class_sizes=sizes, a=a + exactly(broken), c=c)
             yield at_most(ragged.column_probability(data, kernel), bound, n=data.n, d=data.d, c=float(c))
 
 
@@ -674,7 +672,7 @@ def break_3_sizes_must_match(xp, broken=None):
 )
 def break_3_bounds_must_hold(xp, broken=None):
     for n, d in SHAPES:
-        a0 = Fraction(3, 10) + Fraction(str(broken or 0))
+        a0 = Fraction(3, 10) + exactly(broken)
         on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C) for a in (a0, A1))
         yield at_most(on_d1 - on_d0, 0.1, n=n, d=d, m=10)
 
@@ -699,6 +697,6 @@ def ragged_simulated(xp, broken=None):
         X = xp.ones((data.d, data.d), dtype=xp.float64)
         largest = np.max(to_numpy(values(A, A, A, X, kernel)) @ signs(rng, data.d, draws, np), axis=0)
         fired = int(np.sum(largest > data.tau))
-        shifted = RaggedData(class_sizes=sizes, a=a, c="0.6", marked_class=1, gap=GAP + Fraction(str(broken or 0)))
+        shifted = RaggedData(class_sizes=sizes, a=a, c="0.6", marked_class=1, gap=GAP + exactly(broken))
         law = ragged.column_probability(shifted, kernel)
         yield inside_clopper_pearson(fired, draws, law, n=data.n, d=data.d, a=float(a))

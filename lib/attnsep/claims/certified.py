@@ -8,7 +8,7 @@ import math
 from fractions import Fraction
 
 from attnsep.certify import certify, certify_from, certify_identity, interval
-from attnsep.claims.framework import Case, claim
+from attnsep.claims.framework import Case, claim, exactly
 
 CHAPTER = "what-the-checks-prove"
 A0, A1, C_BOX = ("0", "0.1"), ("0.7", "1.5"), ("0.05", "0.95")
@@ -37,7 +37,7 @@ def over(n0):
 
 def amount(broken):
     """Return a violation as the decimal that it shows."""
-    return Fraction(str(broken or 0))
+    return exactly(broken)
 
 
 # Lemma 4.1 and one random column

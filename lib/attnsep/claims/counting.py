@@ -10,7 +10,7 @@ import numpy as np
 from attnsep import bench, counting, exact
 from attnsep.arrays import to_numpy
 from attnsep.attention import PLAIN, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator, within
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator, within
 from attnsep.claims.one_query import rounding
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.counting import SHARES, CountData
@@ -88,7 +88,7 @@ def count_values(xp, broken=None):
 def count_law(xp, broken=None):
     for (classes, t), a, c, kernel in product(((1, 4), (2, 4), (4, 4), (5, 8)), (1, 2, 4), ("0.375", "0.5"), PAIR):
         for data in _pair(classes, t, a, c):
-            law = counting.column_probability(replace(data, gap=data.gap - Fraction(str(broken or 0))), kernel)
+            law = counting.column_probability(replace(data, gap=data.gap - exactly(broken)), kernel)
             yield Case(-abs(law - _enumerated(data, kernel)), reached=_reached(data))
 
 
@@ -128,7 +128,7 @@ def count_law_simulated(xp, broken=None):
             rows = to_numpy(values(A, A, A, data.X(xp), kernel))
             above = np.max(rows @ signs(rng, data.d, m * draws, np), axis=0) > data.tau
             fired = int(np.sum(np.any(above.reshape(draws, m), axis=1)))
-            shifted = replace(data, gap=data.gap + Fraction(str(broken or 0)))
+            shifted = replace(data, gap=data.gap + exactly(broken))
             law = counting.fires_probability(shifted, m, kernel)
             yield inside_clopper_pearson(fired, draws, law, **_reached(data), law=law, frequency=fired / draws)
 
@@ -158,7 +158,7 @@ def _sizes(a, c):
     violations=(0.001, 0.05, 0.5),
 )
 def counting_linear(xp, broken=None):
-    shift = Fraction(str(broken or 0))
+    shift = exactly(broken)
     for a, c, m in product(STRENGTHS, ("0.1", "0.5", "0.9"), (1, 10)):
         for low, high in _sizes(a, c):
             E = counting.miss_bound(low, counting.slack(low, "linear"))
@@ -192,7 +192,7 @@ def first_size(classes, a, factor=1):
     violations=(0.0001, 0.5),
 )
 def counting_softmax(xp, broken=None):
-    kernel = f"softmax:{Fraction(1) - Fraction(str(broken or 0))}"
+    kernel = f"softmax:{Fraction(1) - exactly(broken)}"
     for classes, a, c, factor in product(CLASSES, STRENGTHS, ("0.1", "0.5", "0.9"), (1, 2)):
         for data in _pair(classes, first_size(classes, a, factor), a, c):
             least = max(1 / 8, (1 - counting.miss_bound(data, counting.slack(data))) / 4)
@@ -214,7 +214,7 @@ def counting_softmax(xp, broken=None):
     violations=(0.0001, 0.9),
 )
 def counting_softmax_cannot(xp, broken=None):
-    kernel = f"softmax:{Fraction(1) - Fraction(str(broken or 0))}"
+    kernel = f"softmax:{Fraction(1) - exactly(broken)}"
     for classes, a, c, factor in product(CLASSES, STRENGTHS, ("0.1", "0.5", "0.9"), (1, 2)):
         low, _ = _pair(classes, first_size(classes, a, factor), a, c)
         if 2 * low.c > low.a - low.gap:
@@ -239,7 +239,7 @@ def counting_softmax_cannot(xp, broken=None):
     violations=(0.0001, 0.9),
 )
 def counting_any_threshold(xp, broken=None):
-    kernel = f"softmax:{Fraction(1) - Fraction(str(broken or 0))}"
+    kernel = f"softmax:{Fraction(1) - exactly(broken)}"
     for (classes, t), a, c in product(((2, 4), (33, 4), (256, 4)), STRENGTHS, ("0.1", "0.5", "0.9")):
         bound = counting.any_threshold_bound(_pair(classes, t, a, c)[0])
         middle = [sum(float(a * Fraction(float(P))) for P in row) / 2 for row in _masses(classes * t, a)]
@@ -277,7 +277,7 @@ WORKED = {
 )
 def counting_worked_instance(xp, broken=None):
     for (kernel, share), digits in WORKED.items():
-        a = Fraction(7, 10) + Fraction(str(broken or 0))
+        a = Fraction(7, 10) + exactly(broken)
         found = counting.fires_probability(CountData(n=1024, d=258, a=a, c="0.5", share=share), 10, kernel)
         reached = {"n": 1024, "d": 258, "m": 10}
         yield Case(-abs(float(f"{found:.9g}") - digits) / digits, reached=reached)
@@ -303,7 +303,7 @@ def counting_window(xp, broken=None):
     betas = [Fraction(x, 100) for x in (0, 1, 10, 18, 19, 100)]
     for classes, a, c, beta in product((1, 8, 33, 256), STRENGTHS, ("0.1", "0.5"), betas):
         for data in _pair(classes, 4, a, c):
-            network_kernel = f"softmax:{beta + Fraction(str(broken or 0))}"
+            network_kernel = f"softmax:{beta + exactly(broken)}"
             yield _window_case(data, f"softmax:{beta}", counting.column_probability(data, network_kernel), beta=beta)
     for a in STRENGTHS:
         (low, high), K = _pair(33, 4, a, "0.5"), counting.critical_gain(a)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -513,6 +514,17 @@ def _with_bar(evidence, total, progress):
     except ImportError:  # a bar is a comfort, not a dependency
         return evidence
     return tqdm(evidence, total=total, unit="claim", disable=None if progress else True, leave=False)
+
+
+def exactly(broken):
+    """Return a control's amount as the decimal that it prints, 0 where nothing is broken.
+
+    Examples
+    --------
+    >>> exactly(None), exactly(1e-9)
+    (Fraction(0, 1), Fraction(1, 1000000000))
+    """
+    return Fraction(str(broken or 0))
 
 
 def alarm_sentence(alarms):

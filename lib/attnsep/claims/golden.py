@@ -10,7 +10,7 @@ import numpy as np
 from attnsep import scaling, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import values
-from attnsep.claims.framework import Case, at_least, at_most, claim, equal
+from attnsep.claims.framework import Case, at_least, at_most, claim, equal, exactly
 from attnsep.claims.one_query import EPS
 from attnsep.claims.tokens import A0, A1, GAP, C
 from attnsep.data import TokenData
@@ -18,10 +18,6 @@ from attnsep.data import TokenData
 CHAPTERS = GOLDEN, SCALING = "golden-ratio", "scaling"
 FAR = (2, 3, 100, 65536, 10**12, 10**300)
 MARKS = [Fraction(step, 1000) for step in (0, 50, 300, 500, 600, 618, 619, 700, 1000)]
-
-
-def _broken(amount):
-    return Fraction(str(amount or 0))
 
 
 def _marked_weight(n, exponent, digits):
@@ -48,7 +44,7 @@ def _marked_weight(n, exponent, digits):
 )
 def golden_ratio_law(xp, broken=None):
     for n, a in product(FAR, MARKS):
-        z = scaling.collapsed(n, a) + float(_broken(broken)) * math.log(n) - math.log1p(-1 / n)
+        z = scaling.collapsed(n, a) + float(exactly(broken)) * math.log(n) - math.log1p(-1 / n)
         law = 1 / (1 + math.exp(-z)), 1 / (1 + math.exp(z))
         found = tokens.weights(n, a)
         for formula, weight, wanted in zip(
@@ -75,10 +71,10 @@ def golden_ratio_law(xp, broken=None):
 )
 def golden_ratio_threshold(xp, broken=None):
     for n, (low, high) in product(FAR, _fibonacci_ratios()):
-        (below, _), (above, _) = (_marked_weight(n, a * (1 + a), 60) for a in (low + _broken(broken), high))
+        (below, _), (above, _) = (_marked_weight(n, a * (1 + a), 60) for a in (low + exactly(broken), high))
         yield Case(float(Decimal(n) / (2 * n - 1) - below), reached={"n": n, "a": float(low)})
         yield Case(float(above - Decimal(n) / (2 * n - 1)), reached={"n": n, "a": float(high)})
-    far = [tokens.weights(10**300, Fraction(a) + _broken(broken)) for a in ("0.6", "0.63")]
+    far = [tokens.weights(10**300, Fraction(a) + exactly(broken)) for a in ("0.6", "0.63")]
     yield at_most(far[0].p, 1e-11, n=10**300, a=0.6)
     yield at_most(far[1].not_p, 1e-7, n=10**300, a=0.63)
 
@@ -108,7 +104,7 @@ def golden_ratio_collapse(xp, broken=None):
         digits = 60 + len(str(n))  # the difference is of size 1/n
         p, _ = _marked_weight(n, a * (1 + a), digits)
         with localcontext(Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)):
-            factor = a * (1 + a) - 1 + _broken(broken)
+            factor = a * (1 + a) - 1 + exactly(broken)
             off = p - 1 / (1 + (-Decimal(factor.numerator) / factor.denominator * Decimal(n).ln()).exp())
             slacks = off * (n - 1), 1 - 4 * (n - 1) * off
         yield Case(float(min(slacks)), reached={"n": n, "a": float(a)})
@@ -188,7 +184,7 @@ def _strength_for(s, n):
     violations=(1e-9, 0.1),
 )
 def golden_ratio_is_slow(xp, broken=None):
-    a, d = Fraction(3, 5) - _broken(broken), 20_002
+    a, d = Fraction(3, 5) - exactly(broken), 20_002
     found = tokens.fires_probability(65536, 16386, 10, a, C)
     yield Case(-abs(round(found, 3) - 0.737), reached={"n": 65536, "d": 16386})
     for power in (*range(5, 21, 3), *range(28, 300, 30)):
@@ -238,7 +234,7 @@ def inverse_temperature(xp, broken=None):
 )
 def inverse_temperature_threshold(xp, broken=None):
     for n, a in product(FAR, (Fraction(1, 20), C, A1, Fraction(1), Fraction(7, 2))):
-        beta = (1 + _broken(broken)) / (a * (1 + a))
+        beta = (1 + exactly(broken)) / (a * (1 + a))
         p = tokens.weights(n, a, f"softmax:{beta}").p
         yield at_most(abs(p / (n / (2 * n - 1)) - 1), 1e-12, n=n, a=float(a), beta=float(beta))
         yield at_most(abs(scaling.threshold_strength(float(beta)) / float(a) - 1), 1e-12, a=float(a))
@@ -275,7 +271,7 @@ def temperature_window(xp, broken=None):
         (24, 1, 1),
         (90, 1, 1),
     ):
-        b = Fraction(beta) * (1 + _broken(broken))
+        b = Fraction(beta) * (1 + exactly(broken))
         for a, fires in ((A0, fires_0), (A1, fires_1)):
             found = tokens.fires_probability(n, d, m, a, C, f"softmax:{b}")
             reached = {"n": n, "d": d, "m": m, "a": float(a), "beta": float(b)}
@@ -297,7 +293,7 @@ def temperature_window(xp, broken=None):
 )
 def root_d_hides_the_mark(xp, broken=None):
     for root in (16, 32, 64):
-        d, beta = root**2, Fraction(1, root) + _broken(broken)
+        d, beta = root**2, Fraction(1, root) + exactly(broken)
         strong = (math.sqrt(1 + 4 * 1.19 * root) - 1) / 2
         for a in (A0, A1, strong):
             found = tokens.fires_probability(4 * (d - 2), d, 10, a, C, f"softmax:{beta}")
@@ -327,7 +323,7 @@ def scaling_matrices(xp, broken=None):
         A = data.matrix(xp)
         rows = values(A, A, A, data.X(xp), kernel)[n // 2 - 1 : n // 2 + 1, :]
         for row, closed in zip(
-            to_numpy(rows)[::-1], tokens.values_closed(n, d, a + _broken(broken), C, kernel), strict=True
+            to_numpy(rows)[::-1], tokens.values_closed(n, d, a + exactly(broken), C, kernel), strict=True
         ):
             wanted = np.full(d, closed.others)
             wanted[0], wanted[data.marked_class + 1], wanted[-1] = closed.first, closed.own, closed.last
@@ -356,8 +352,8 @@ def scaling_in_d(xp, broken=None):
     d = 10**6
     for c, a1, t, m in product((C, "0.7", "0.9"), (A1, Fraction(3, 4), 1, Fraction(5, 2)), (1, 10**9), (1, 10)):
         n, limit = (d - 2) * t, scaling.column_limit(a1, c)
-        errors = tokens.errors(n, d, m, A0, a1 - _broken(broken), c)
-        gap = np.subtract(*scaling.accuracies(n, d, m, A0, a1 - _broken(broken), c))
+        errors = tokens.errors(n, d, m, A0, a1 - exactly(broken), c)
+        gap = np.subtract(*scaling.accuracies(n, d, m, A0, a1 - exactly(broken), c))
         silent = float((1 - limit) ** m)
         reached = {"n": n, "d": d, "t": t, "m": m, "a1": float(a1)}
         yield at_most(abs(errors.softmax_silent_on_d1 - silent), 1e-9, **reached)
@@ -382,7 +378,7 @@ def scaling_in_d(xp, broken=None):
 def scaling_late_step(xp, broken=None):
     for power in (14, 16, 18, 20, 21):
         n, limit = 2**power, 0.25 if power < 19 else 0.375
-        pi = tokens.column_probability(n, n // 4 + 2, A1 + _broken(broken), C)
+        pi = tokens.column_probability(n, n // 4 + 2, A1 + exactly(broken), C)
         yield at_most(abs(pi - limit), 1e-12 if power < 19 else 1e-6, n=n, d=n // 4 + 2)
 
 
@@ -438,7 +434,7 @@ def _width_limit(d, a, c, kernel):
 def scaling_width_floor(xp, broken=None):
     for d, t, a, kernel in product((3, 4, 7, 30), (2, 100, 10**290), (0, A0, A1), tokens.KERNELS):
         for c in (Fraction(1, 10), C, Fraction(7, 10), Fraction(899, 1000)):
-            c = min(c + _broken(broken), Fraction(999, 1000))
+            c = min(c + exactly(broken), Fraction(999, 1000))
             pi = tokens.column_probability((d - 2) * t, d, a, c, kernel)
             yield at_least(pi, 2.0**-d, n=(d - 2) * t, d=d, a=float(a), c=float(c))
 
@@ -461,7 +457,7 @@ def scaling_width_floor(xp, broken=None):
 def scaling_rate(xp, broken=None):
     data_sets = ((0, "softmax"), (A0, "softmax"), (GAP, "softmax"), (A0, "linear"), (A1, "linear"))
     for c, t, (a, kernel), d in product(("0.2", C, "0.7"), (1, 4), data_sets, (100, 1000, 10_000, 100_000)):
-        pi = tokens.column_probability((d - 2) * t, d, a, c, kernel, GAP + _broken(broken))
+        pi = tokens.column_probability((d - 2) * t, d, a, c, kernel, GAP + exactly(broken))
         rate = scaling.sign_rate(0.1 / (1 - float(c)))
         if pi > 0:  # at b = 0.3, d = 100000 it is below the smallest double
             yield at_most(
@@ -490,7 +486,7 @@ def scaling_smallest_sizes(xp, broken=None):
         need, delta = power * math.log(10), 10.0**-power
         for factor in (0.3, 0.5, 0.8, 0.95, 1.1):
             d = int(factor * need / rate)
-            n, gap = (d - 2) * t, GAP - _broken(broken)
+            n, gap = (d - 2) * t, GAP - exactly(broken)
             pi = tokens.column_probability(n, d, A1, c, "softmax", gap)
             m = math.ceil(need / -math.log1p(-pi))
             worst = max(tokens.errors(n, d, m, A0, A1, c, gap)[1:])
@@ -513,12 +509,12 @@ def scaling_smallest_sizes(xp, broken=None):
 )
 def scaling_margin_linear(xp, broken=None):
     for n, a0, a1 in product(FAR, (Fraction(0), A0, GAP), (A1, Fraction(1), Fraction(5))):
-        weight = {a: (1 + a) / (n + a) for a in (a0, a1 + _broken(broken))}
-        margin = weight[a1 + _broken(broken)] - weight[a0]
+        weight = {a: (1 + a) / (n + a) for a in (a0, a1 + exactly(broken))}
+        margin = weight[a1 + exactly(broken)] - weight[a0]
         wanted = (a1 - a0) * (n - 1) / ((n + a1) * (n + a0))
         yield Case(-float(abs(margin / wanted - 1)), reached={"n": n, "a1": float(a1)})
         yield Case(float(1 - margin * n / (a1 - a0)), reached={"n": n, "a1": float(a1)})
-        found = tokens.weights(n, a1 + _broken(broken), "linear").p - tokens.weights(n, a0, "linear").p
+        found = tokens.weights(n, a1 + exactly(broken), "linear").p - tokens.weights(n, a0, "linear").p
         yield at_most(abs(found / float(wanted) - 1), 1e-12, n=n, a1=float(a1))
 
 
@@ -538,7 +534,7 @@ def scaling_margin_linear(xp, broken=None):
 )
 def scaling_margin_softmax(xp, broken=None):
     for n, a0, a1 in product((*FAR, 10**6), (Fraction(0), A0, GAP), (A1, Fraction(9, 10), Fraction(1))):
-        left = _marked_weight(n, (a1 - _broken(broken)) * (1 + a1 - _broken(broken)), 400)[1]
+        left = _marked_weight(n, (a1 - exactly(broken)) * (1 + a1 - exactly(broken)), 400)[1]
         right = _marked_weight(n, a0 * (1 + a0), 400)[0]
         with localcontext(Context(prec=400, Emax=MAX_EMAX, Emin=MIN_EMIN)):
             L = Decimal(n).ln()

@@ -9,7 +9,7 @@ import numpy as np
 from attnsep import perturbed, readout, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
 from attnsep.claims.one_query import EPS, rounding
 from attnsep.claims.readout import noise_free_output
 from attnsep.claims.sampled import inside_clopper_pearson, not_above, surely_inside
@@ -213,7 +213,7 @@ def many_strengths_bounds(xp, broken=None):
     violations=(0.001, 0.5),
 )
 def many_strengths(xp, broken=None):
-    strengths = [max(Fraction(0), Fraction(x, 100) - Fraction(str(broken or 0))) for x in (5, *range(60, 130, 10))]
+    strengths = [max(Fraction(0), Fraction(x, 100) - exactly(broken)) for x in (5, *range(60, 130, 10))]
     for power in (6, 8, 10, 100):
         n = 10**power
         yield at_least(readout.several(readout.distance_table(n, n + 2, strengths, C), 1)[0], 0.999, n=n)
@@ -240,7 +240,7 @@ def many_strengths(xp, broken=None):
 )
 def strength_from_linear_entry(xp, broken=None):
     for (n, d), a in product(((2, 3), (12, 8), (256, 66)), (A0, A1, Fraction(2))):
-        data = TokenData(n=n, d=d, a=a + Fraction(str(broken or 0)), c=C)
+        data = TokenData(n=n, d=d, a=a + exactly(broken), c=C)
         v = float(noise_free_output(xp, data, "linear")[-1, 0]) / math.sqrt(data.log_n)
         found = (v - 1 + math.sqrt((v - 1) ** 2 + 4 * n * v)) / 2
         # (v − 1)² + 4 n v is about 1 where a is small, so its rounding is that of 1/a.
@@ -293,7 +293,7 @@ def regression_simulated(xp, broken=None):
 )
 def regression(xp, broken=None):
     for power, tenths in product((6, 8, 100, 300), range(6, 13)):
-        a = Fraction(tenths, 10) - Fraction(str(broken or 0))
+        a = Fraction(tenths, 10) - exactly(broken)
         yield at_least(readout.recovery_probability(10**power, a, Fraction(1, 20), 1), 0.999, n=10**power, a=float(a))
     grid, n = [Fraction(k, 10) for k in range(1, 20, 2)], 10**6
     # To meet every one of them within 0.09 is to tell all ten apart.

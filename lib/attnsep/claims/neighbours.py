@@ -9,7 +9,7 @@ import numpy as np
 from attnsep import tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import query_scores
-from attnsep.claims.framework import Case, at_least, at_most, claim, equal, generator
+from attnsep.claims.framework import Case, at_least, at_most, claim, equal, exactly, generator
 from attnsep.claims.one_query import rounding
 from attnsep.claims.tokens import A0, A1, C
 from attnsep.data import TokenData
@@ -68,7 +68,7 @@ def scaled_queries_look_alike(xp, broken=None):
         for q, change in ((_integers(rng, d), _integers(rng, d)) for _ in range(4)):
             for factor in (Fraction(-2), Fraction(1, 2), Fraction(3)):
                 scaled = [factor * x for x in q]
-                scaled[0] += Fraction(str(broken or 0))
+                scaled[0] += exactly(broken)
                 f, f_scaled = (_shares([_dot(k, p) for k in K]) for p in (q, scaled))
                 if f is not None:
                     yield _true(f == f_scaled, n=n, d=d, factor=float(factor))
@@ -191,7 +191,7 @@ DEGREES = {1024: (14, 142), 10**6: (27, 283), 10**12: (53, 566)}
     violations=(1e-12, 1),
 )
 def polynomial_degree_window(xp, broken=None):
-    shift = Fraction(str(broken or 0))
+    shift = exactly(broken)
     for n, a, degree, own in product((2, 5, 40), (Fraction(0), A0, A1), (1, 2, 9, 30), (True, False)):
         s = 1 + a if own else Fraction(1)
         f = _shares([(s * (1 + a) + shift) ** degree, *[(s + shift) ** degree] * (n - 1)])
@@ -252,7 +252,7 @@ def linear_state_collision(xp, broken=None):
             continue
         V = [Fraction(i * i) for i in range(n)]
         other = [v + x for v, x in zip(V, z, strict=True)]
-        other[0] += Fraction(str(broken or 0))
+        other[0] += exactly(broken)
         queries = [list(q) for q in product((-1, 1, 2), repeat=d)]
         for q in queries:
             f = _shares([_dot(k, q) for k in K])
@@ -285,7 +285,7 @@ def entropy(n, w, rest):
     violations=(0.001, 0.2),
 )
 def one_spiky_row(xp, broken=None):
-    a = A1 - Fraction(str(broken or 0))
+    a = A1 - exactly(broken)
     for power, most in ((3, 2), (6, 1.2), (12, 0.2), (30, 2e-4)):
         n = 10**power
         soft, lin = tokens.weights(n, a), tokens.weights(n, a, "linear")

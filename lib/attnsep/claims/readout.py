@@ -9,7 +9,7 @@ import numpy as np
 from attnsep import readout, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator, within
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator, within
 from attnsep.claims.one_query import rounding
 from attnsep.claims.sampled import inside_clopper_pearson, not_above
 from attnsep.claims.tokens import A0, A1, SMALL, C, fraction
@@ -194,7 +194,7 @@ def _linear_distance_squared(n, t, a0, a1, b):
 )
 def readout_softmax_marked_row(xp, broken=None):
     for n, a0, a1 in product((*range(2, 60), 10**3, 10**6, 10**300), (0, A0, TENTH), (A1, 1, 3)):
-        strong, weak = a1 - Fraction(str(broken or 0)), tokens.weights(n, a0).p
+        strong, weak = a1 - exactly(broken), tokens.weights(n, a0).p
         apart = float(strong) * tokens.weights(n, strong).p - float(a0) * weak
         yield at_least(apart, 0.4, n=n, a0=float(a0), a1=float(strong))
 
@@ -240,7 +240,7 @@ def readout_softmax_growth(xp, broken=None):
     violations=(0.001, 0.1),
 )
 def readout_threshold_half(xp, broken=None):
-    n, more = 10**300, Fraction(str(broken or 0))
+    n, more = 10**300, exactly(broken)
     for a1 in ("0.1", "0.3", "0.45"):
         yield at_most(readout.total_variation(_far(n, Fraction(a1) + more).output, 1), 1e-10, a1=float(a1))
     for a1 in ("0.5", "0.55", "0.6"):

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnsep import tokens
 from attnsep.attention import values
-from attnsep.claims.framework import Case, at_least, at_most, claim, generator
+from attnsep.claims.framework import Case, at_least, at_most, claim, exactly, generator
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.claims.tokens import A0, A1, GAP, C
 from attnsep.data import TokenData
@@ -73,7 +73,7 @@ def random_point(rng):
     violations=(0.0001, 0.01),
 )
 def map_decides_ties(xp, broken=None):
-    more, gaps = Fraction(str(broken or 0)), [GAP, GAP - Fraction(1, 10**30)]
+    more, gaps = exactly(broken), [GAP, GAP - Fraction(1, 10**30)]
     pi = column_map(53, 55, 0.75, Fraction(35, 100) + more, gap=gaps)
     yield _as_expected(pi[1] - pi[0], math.comb(52, 30) / 2**55, n=53, d=55)
     for kernel in tokens.KERNELS:
@@ -107,7 +107,7 @@ def map_monotone(xp, broken=None):
     gap = [Fraction(k, 100) for k in range(41)]
     m = [1, 2, 5, 17, 100, 10**6]
     for (n, d), a, c, kernel in product(((53, 55), (1024, 258), (40, 22)), (0, A0, A1, 2), (C, 0.9), tokens.KERNELS):
-        moved = [Fraction(str(c)) - x * Fraction(str(broken or 0)) for x in gap]
+        moved = [Fraction(str(c)) - x * exactly(broken) for x in gap]
         pi = column_map(n, d, a, moved, kernel, gap)
         reached = {"n": n, "d": d, "a": float(a), "c": float(c)}
         yield Case(float(np.min(pi[:-1] - pi[1:])), reached=reached)
@@ -245,7 +245,7 @@ def robust_region(xp, broken=None):
         for number, error in enumerate(worst(error_map(**with_n(inside))).tolist()):
             yield at_most(error, LIMIT, **{name: float(column[number]) for name, column in inside.items()})
     for point in (LOUD, SHY):
-        lower = point | {"c": point["c"] - Fraction(str(broken or 0))}
+        lower = point | {"c": point["c"] - exactly(broken)}
         yield at_most(float(worst(error_map(**with_n(lower)))), LIMIT, **{key: float(x) for key, x in lower.items()})
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from attnsep import reference, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import attend, row_scores, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, generator
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
 from attnsep.claims.one_query import EPS, rounding
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.data import TokenData
@@ -316,7 +316,7 @@ def attention_streams(xp, broken=None):
 )
 def mechanisms_differ(xp, broken=None):
     for n, d in ((24, 26), (96, 26), (1024, 258)):
-        data = TokenData(n=n, d=d, a=A1 - Fraction(str(broken or 0)), c=C)
+        data = TokenData(n=n, d=d, a=A1 - exactly(broken), c=C)
         A, X = data.matrix(xp), data.X(xp)
         softmax, linear = (float(values(A, A, A, X, kernel)[0, 0]) for kernel in tokens.KERNELS)
         yield at_least(softmax - linear, 0.4 * float(A1) * math.sqrt(data.log_n), n=n, d=d)
@@ -389,7 +389,7 @@ def column_threshold(xp, broken=None):
     for data, _, gains, columns in rational_columns():
         for y, sums in columns.items():
             first, own, *others, last = y
-            g = GAP + data.c * (1 - last) + Fraction(str(broken or 0))
+            g = GAP + data.c * (1 - last) + exactly(broken)
             left = data.b * data.t * sum(others)
             for R, total in zip(gains, sums, strict=True):
                 right = g * (data.n - 1) - data.b * (data.t - 1) * own + R * (g - data.a * first - data.b * own)
@@ -414,7 +414,7 @@ def column_threshold(xp, broken=None):
 def column_law(xp, broken=None):
     for data, kernel, _, columns in rational_columns():
         fired = sum(max(sums) > data.c + GAP for sums in columns.values())
-        law = tokens.column_probability(data.n, data.d, data.a, data.c, kernel, GAP - Fraction(str(broken or 0)))
+        law = tokens.column_probability(data.n, data.d, data.a, data.c, kernel, GAP - exactly(broken))
         yield equal(law, fired / len(columns), **_reached(data))
 
 
@@ -432,7 +432,7 @@ def column_law(xp, broken=None):
     violations=(0, 1e-12),
 )
 def column_ties(xp, broken=None):
-    c = Fraction(35, 100) + Fraction(str(broken or 0))
+    c = Fraction(35, 100) + exactly(broken)
     for kernel, smaller in product(tokens.KERNELS, (Fraction(0), Fraction(1, 10**30), Fraction(1, 10**6))):
         data = TokenData(n=53, d=55, a="0.75", c=c, gap=GAP - smaller)
         least = tokens.least_plus(data, tokens.gains(53, "0.75", kernel), 1, -1, 1)
@@ -459,7 +459,7 @@ def column_law_simulated(xp, broken=None):
         A = data.matrix(xp)
         rows = to_numpy(values(A, A, A, data.X(xp), kernel))
         fired = int(np.sum(np.max(rows @ signs(rng, d, draws, np), axis=0) > data.tau))
-        law = tokens.column_probability(n, d, a, data.c, kernel, GAP + Fraction(str(broken or 0)))
+        law = tokens.column_probability(n, d, a, data.c, kernel, GAP + exactly(broken))
         yield inside_clopper_pearson(fired, draws, law, **_reached(data), law=law, frequency=fired / draws)
 
 
@@ -482,7 +482,7 @@ def column_hoeffding(xp, broken=None):
         n = (d - 2) * t
         bound = tokens.column_bounds(n, d, a, c, kernel)[1]
         if bound < 1:
-            pi = tokens.column_probability(n, d, a + Fraction(str(broken or 0)), c, kernel)
+            pi = tokens.column_probability(n, d, a + exactly(broken), c, kernel)
             yield at_most(pi, bound, n=n, d=d, t=t, a=float(a), c=float(c))
 
 
@@ -530,7 +530,7 @@ def main_theorem_softmax_fires(xp, broken=None):
 )
 def main_theorem_mark_is_seen(xp, broken=None):
     for a in (A1, Fraction(71, 100), 1, 5):
-        ps = {n: tokens.weights(n, a - Fraction(str(broken or 0))).p for n in (*range(2, 300), 10**4, 10**50, 10**300)}
+        ps = {n: tokens.weights(n, a - exactly(broken)).p for n in (*range(2, 300), 10**4, 10**50, 10**300)}
         yield at_least(min(ps.values()), 0.627, a=float(a), n=min(ps, key=ps.get))
         if a == A1:
             yield at_most(ps[6], min(ps.values()), a=float(a), n=6)
@@ -575,7 +575,7 @@ def _silent(strengths, kernel, broken):
         n = (d - 2) * t
         if kernel == "softmax" or n > 9 * a + 10 * a**2:
             bound = tokens.fires_bounds(n, d, m, a, c, kernel)[1]
-            error = tokens.fires_probability(n, d, m, a, c, kernel, GAP - Fraction(str(broken or 0)))
+            error = tokens.fires_probability(n, d, m, a, c, kernel, GAP - exactly(broken))
             yield at_most(error, bound, n=n, d=d, t=t, m=m, a=float(a), c=float(c))
 
 
@@ -593,7 +593,7 @@ def _silent(strengths, kernel, broken):
 )
 def silent_for_certain(xp, broken=None):
     for (d, t), a, kernel in product(((3, 2), *SHAPES[:3]), (0, A0, Fraction(9, 100)), tokens.KERNELS):
-        c = 1 - GAP + a - Fraction(str(broken or 0))
+        c = 1 - GAP + a - exactly(broken)
         pi = tokens.column_probability((d - 2) * t, d, a, c, kernel)
         yield Case(-pi, reached={"n": (d - 2) * t, "d": d, "a": float(a), "c": float(c)})
 
@@ -622,7 +622,7 @@ WORKED = {
 )
 def main_theorem_worked_instance(xp, broken=None):
     for (a, kernel), digits in WORKED.items():
-        found = tokens.fires_probability(1024, 258, 10, a, C, kernel, GAP + Fraction(str(broken or 0)))
+        found = tokens.fires_probability(1024, 258, 10, a, C, kernel, GAP + exactly(broken))
         yield Case(-abs(float(f"{found:.9g}") - digits) / digits, reached={"n": 1024, "d": 258, "m": 10, "a": float(a)})
 
 
@@ -692,7 +692,7 @@ SIZES_BY_BOUND = {
 def main_theorem_sizes(xp, broken=None):
     for by, table in (("exact", SIZES), ("bound", SIZES_BY_BOUND)):
         for (delta, c, t), wanted in table.items():
-            found = tokens.sizes(delta, A0, A1 - Fraction(str(broken or 0)), c, t, by=by)
+            found = tokens.sizes(delta, A0, A1 - exactly(broken), c, t, by=by)
             n, d, m = found
             yield Case(
                 0.0 if found == wanted else -1.0, reached={"n": n, "d": d, "m": m, "t": t, "delta": float(delta)}
@@ -766,5 +766,5 @@ def token_sizes_not_monotone(xp, broken=None):
 )
 def a_half_is_too_weak(xp, broken=None):
     for n, limit in ((1024, 0.73), (4096, 0.65), (16384, 0.006), (65536, 3e-29)):
-        a = C + Fraction(str(broken or 0))
+        a = C + exactly(broken)
         yield at_most(tokens.fires_probability(n, n // 4 + 2, 10, a, C), limit, n=n, d=n // 4 + 2, a=float(a))
