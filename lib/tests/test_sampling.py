@@ -105,3 +105,8 @@ def test_bad_input_is_named(changes, error, words):
     parameters = {"rng": np.random.default_rng(0), "n": 6, "d": 5, "m": 2, "a": 1, "c": "0.5", "kernel": "window:1"}
     with pytest.raises(error, match=words):
         fired_networks(**(parameters | changes))
+
+
+def test_too_many_draws_of_large_networks_are_refused_at_once(rng):
+    with pytest.raises(ValueError, match="draws = 1000: must be at most 199 for networks of this size"):
+        fired_networks(rng, 10**6, 10**6 + 2, 10, "0.7", "0.5", "window:3", draws=1000)

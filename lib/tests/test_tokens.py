@@ -554,3 +554,12 @@ def test_kernel_bounds_hold_at_random_parameters(rng):
         <= tokens.kernel_bounds(6, 8, "0.48", "0.58", "softmax", "0.6")[1]
     )
     assert tokens.kernel_bounds(40, 3, "0.1", "0.88", "linear")[1] >= 0.25
+
+
+def test_bounds_add_both_kinds_of_row():
+    """Softmax has two rows for every a > 0, be it tiny, and one at a = 0 as linear attention always does."""
+    for bound in (lambda *x: tokens.column_bounds(*x)[1], lambda *x: tokens.kernel_bounds(*x)[1]):
+        one, both = bound(4094, 4096, "1e-12", "0.5", "linear"), bound(4094, 4096, "1e-12", "0.5", "softmax")
+        assert 0 < one < 0.1
+        assert both == pytest.approx(2 * one, rel=1e-6)
+        assert bound(4094, 4096, 0, "0.5", "softmax") == pytest.approx(one, rel=1e-6)
