@@ -31,7 +31,7 @@ STEPS = {
         ".",
     ),
     "pages": ("-m", "tools.pages", "_build/html"),
-    "web": (*PYTEST, "web"),
+    "web": (*PYTEST[:-1], "worksteal", "web"),
 }
 # A second array library, which promises nothing beyond the array API, stands in for a GPU.  The notebooks check every
 # claim, and their lines must be those that NumPy gave.  Not part of `make test`, whose time it would nearly double.

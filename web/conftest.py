@@ -52,10 +52,12 @@ class Tab:
         if not request.url.startswith((BUILT.as_uri(), "data:", "blob:")):
             self.problems.append(f"asks for {request.url}")
 
-    def open(self, name, query="", *, wait=True):
+    def open(self, address, *, wait=True):
         """Open a built page, and unless told otherwise wait until all is loaded and the mathematics is set."""
         self.problems.clear()
-        self.page.goto(f"{(BUILT / name).as_uri()}{query}", wait_until="load" if wait else "domcontentloaded")
+        path, mark, query = address.partition("?")
+        self.page.mouse.move(0, 0)
+        self.page.goto((BUILT / path).as_uri() + mark + query, wait_until="load" if wait else "domcontentloaded")
         if not wait:
             return self.page
         self.page.wait_for_function(

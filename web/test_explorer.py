@@ -239,7 +239,7 @@ def check_chosen(shown, point, i, a):
 
 def test_a_link_brings_the_parameters_back(tab):
     page = tab.open(
-        "chapters/explorer.html", "?n=512&d=130&m=7&a0=1/10&a1=0.8&c=0.5&gap=0.1&kernel=polynomial:16", wait=False
+        "chapters/explorer.html?n=512&d=130&m=7&a0=1/10&a1=0.8&c=0.5&gap=0.1&kernel=polynomial:16", wait=False
     )
     assert page.input_value("#explorer-n") == "512"
     assert page.input_value("#explorer-parameter") == "16"
@@ -276,7 +276,7 @@ def test_the_keyboard_is_enough_and_a_screen_reader_hears_the_result(tab):
 
 
 def test_a_length_that_does_not_divide_is_said(tab):
-    page = tab.open("chapters/explorer.html", "?n=1e3&d=258", wait=False)
+    page = tab.open("chapters/explorer.html?n=1e3&d=258", wait=False)
     assert "1e3 is no multiple of d − 2 = 256, so the one next to it is used: n = 1024" in page.inner_text("#explorer")
     page.fill("#explorer-d", "5000")
     assert "n = 4998 = 4998 classes of 1 token." in page.inner_text("#explorer")
@@ -304,7 +304,7 @@ def test_a_length_that_does_not_divide_is_said(tab):
     ],
 )
 def test_a_parameter_that_breaks_a_rule_gives_no_numbers(tab, name, text, rule):
-    page = tab.open("chapters/explorer.html", f"?{urlencode({name: text})}", wait=False)
+    page = tab.open(f"chapters/explorer.html?{urlencode({name: text})}", wait=False)
     message = page.text_content(f"#{name}-problem")
     assert rule in message
     invalid = page.query_selector_all("#explorer [aria-invalid=true]")
