@@ -10,15 +10,18 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 
 import numpy as np
 
-# By dtype: the largest size of a score at which powers of two can neither overflow nor matter while subnormal; and the
-# smallest exponent that is kept below the largest one, since subnormal results take many times as long.
-LIMITS = {np.dtype(np.float64): (300.0, -1000.0), np.dtype(np.float32): (40.0, -120.0)}
+# By dtype: the largest size of a score plus that of the values' exponent, in powers of two, at which no sum can
+# overflow or lose digits by being subnormal; and the smallest exponent that is kept below the largest one, since
+# subnormal results take many times as long.
+LIMITS = {np.dtype(np.float64): (900.0, -1000.0), np.dtype(np.float32): (90.0, -120.0)}
 PANEL_SCORES = 2**17  # at a time and thread: 1 MiB of float64 stays in the cache
 PANEL_ROWS, PANEL_KEYS = 256, 1024  # a sum over more keys at once would round equal terms in one direction
 LEAST_SCORES = 2**19  # fewer do not pay for a second thread
+MOST_THREADS = 64
 
 
 def softmax_attention(q, k, v, threads=None):
@@ -38,8 +41,8 @@ def softmax_attention(q, k, v, threads=None):
 
     Notes
     -----
-    Sᵀ = k (log₂e q)ᵀ panel by panel, and Oᵀ = Σ [v 1]ᵀ 2^(Sᵀ), whose last row is the row sums.  Where the norms of q
-    and k do not exclude an overflow, the largest score so far is subtracted first.
+    Sᵀ = k (log₂e q)ᵀ panel by panel, and Oᵀ = Σ [v 1]ᵀ 2^(Sᵀ), whose last row is the row sums.  For rows whose norms
+    and those of k do not exclude an overflow, the largest score so far is subtracted first.
 
     Examples
     --------
@@ -49,12 +52,14 @@ def softmax_attention(q, k, v, threads=None):
     values = np.empty((v.shape[0], v.shape[1] + 1), dtype=v.dtype)
     values[:, :-1], values[:, -1] = v, 1
     output = np.empty((q.shape[0], v.shape[1]), dtype=q.dtype)
-    add = _add_small if _bounded(q, k) else _add_online
+    longest, exponent = _longest(k), _exponent(v)
 
     def work(blocks):
         buffer = np.empty(PANEL_SCORES, dtype=q.dtype)
         for block in blocks:
-            total = add(np.ascontiguousarray(q[block].T) * q.dtype.type(math.log2(math.e)), k, values, buffer)
+            scaled = np.ascontiguousarray(q[block].T) * q.dtype.type(math.log2(math.e))
+            small = _longest(scaled.T) * longest + exponent <= LIMITS[q.dtype][0]  # a NaN is not
+            total = (_add_small if small else _add_online)(scaled, k, values, buffer)
             np.divide(total[:-1].T, total[-1:].T, out=output[block])
 
     _share(work, q.shape[0], PANEL_ROWS, threads if q.shape[0] * k.shape[0] >= LEAST_SCORES else 1)
@@ -90,11 +95,10 @@ def linear_attention(q, k, v, threads=None):
 
     def collect(blocks):
         for block in blocks:
-            keys = k[block]
-            parts.append((block.start, keys.T @ v[block], np.sum(keys, axis=0), np.sum(np.abs(keys), axis=0)))
+            keys, ones = k[block], np.ones(block.stop - block.start, dtype=k.dtype)
+            parts.append((block.start, keys.T @ v[block], ones @ keys, ones @ np.abs(keys)))
 
-    rows = max(1, PANEL_SCORES // q.shape[1])
-    _share(collect, k.shape[0], rows, threads)
+    _share(collect, k.shape[0], _step(k), threads)
     # In the order of the blocks, so that the rounding does not depend on which thread was first.
     products, sums, sizes = (
         sum(column) for column in zip(*(part[1:] for part in sorted(parts, key=lambda part: part[0])), strict=True)
@@ -106,8 +110,14 @@ def linear_attention(q, k, v, threads=None):
             least.append(np.min(np.abs(total) / np.where(terms == 0, 1, terms)))
             np.divide(q[block] @ products, total[:, None], out=output[block])
 
-    _share(spread, q.shape[0], rows, threads)
+    _share(spread, q.shape[0], _step(q), threads)
     return output, float(np.min(least))
+
+
+def _step(x):
+    """Return how many rows at a time stay in the cache and leave something for each thread."""
+    rows, d = x.shape
+    return max(1, min(PANEL_SCORES // d, max(PANEL_ROWS, -(-rows // 8))))
 
 
 def cores():
@@ -118,25 +128,41 @@ def cores():
 def _share(work, rows, step, threads):
     """Call work on all blocks of rows; threads take the next block from one list as soon as they are free."""
     blocks = [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
-    workers = min(threads or cores(), len(blocks)) if _controller() else 1
+    workers = min(threads or cores(), len(blocks), MOST_THREADS) if _controller() else 1
 
-    def careful(blocks):
-        with np.errstate(all="ignore"):  # the caller looks whether the output is finite
-            work(blocks)
+    todo = iter(blocks)
+
+    def careful():
+        try:
+            with np.errstate(all="ignore"):  # the caller looks whether the output is finite
+                work(todo)
+        except BaseException:
+            list(todo)  # the others end with the block that they are at
+            raise
 
     if workers == 1:
-        careful(blocks)
+        careful()
         return
-    todo = iter(blocks)
-    with _one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-        list(pool.map(careful, [todo] * workers))
+    with _one_blas_thread():
+        others = [_pool().submit(careful) for _ in range(workers - 1)]
+        try:
+            careful()
+        finally:
+            for other in others:
+                if not other.cancel():  # one that has not begun would find nothing to do
+                    other.result()
 
 
-def _bounded(q, k):
-    """Whether no score, times log₂e, can be larger in size than the dtype's limit."""
+def _longest(x):
+    """Return the largest norm of a row."""
     with np.errstate(all="ignore"):
-        q2, k2 = (float(np.max(np.einsum("ij,ij->i", x, x))) for x in (q, k))
-    return math.sqrt(q2) * math.sqrt(k2) * math.log2(math.e) <= LIMITS[q.dtype][0]  # a NaN is not
+        return math.sqrt(np.max(np.einsum("ij,ij->i", x, x)))
+
+
+def _exponent(v):
+    """Return the largest size of the exponent of a column's largest entry, in powers of two."""
+    largest = np.maximum(np.max(v, axis=0, initial=0), -np.min(v, axis=0, initial=0))  # without a copy of v
+    return float(np.max(np.abs(np.log2(largest, where=largest > 0, out=np.zeros_like(largest))), initial=0))
 
 
 def _panels(n, rows, buffer):
@@ -173,19 +199,32 @@ def _add_online(q, k, values, buffer):
     return total
 
 
-_lock, _users, _limit, _found = threading.Lock(), 0, None, []
+@cache
+def _pool():
+    """Return the threads that wait for work: starting one anew takes as long as a small attention does."""
+    return ThreadPoolExecutor(MOST_THREADS)
 
 
+def _forget():
+    """A forked process has none of the threads, and no one to give back a lock or a limit."""
+    global _lock, _users
+    _lock, _users = threading.Lock(), 0
+    _pool.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+_lock, _users, _limit = threading.Lock(), 0, None
+
+
+@cache
 def _controller():
     """Return what controls the threads of BLAS, or None where threadpoolctl is not installed."""
-    if not _found:
-        try:
-            from threadpoolctl import ThreadpoolController
-        except ImportError:
-            _found.append(None)
-        else:
-            _found.append(ThreadpoolController())
-    return _found[0]
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    return ThreadpoolController()
 
 
 @contextmanager

@@ -1,5 +1,9 @@
 """The fast NumPy paths against 60 digits, against the plain path, and in what they leave behind."""
 
+import os
+import signal
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import mpmath as mp
@@ -43,6 +47,16 @@ def test_nearly_one_hot_rows(dtype):
         v = np.arange(10, dtype=dtype)[:, None] + 1
         assert softmax_attention(q, k, v)[0, 0] == 1
         assert softmax_attention(-q, k, v)[0, 0] == pytest.approx(6, rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_column_of_tiny_or_huge_values_keeps_its_digits(dtype):
+    """2 to a score times a value must not leave the range of the dtype, in any column."""
+    top, small = {"float64": (610.0, 1e-200), "float32": (60.0, 1e-25)}[dtype]
+    k, v = np.array([[1.0], [1.0]], dtype=dtype), np.array([[3.0, small, 1 / small, 0.0]] * 2, dtype=dtype)
+    for score in (-top, top):
+        found = softmax_attention(np.array([[score]], dtype=dtype), k, v)
+        np.testing.assert_allclose(found, v[:1], rtol=4 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -93,10 +107,45 @@ def test_the_callers_setting_of_blas_is_restored(rng, monkeypatch):
 
 
 def test_without_threadpoolctl_one_thread_works(rng, monkeypatch):
-    monkeypatch.setattr(_fast_numpy, "_found", [None])
-    monkeypatch.setattr(_fast_numpy, "ThreadPoolExecutor", None)
+    monkeypatch.setattr(_fast_numpy, "_controller", lambda: None)
+    monkeypatch.setattr(_fast_numpy, "_pool", None)
     q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
     assert attend(q, k, v, threads=2).shape == (600, 8)
+
+
+@pytest.mark.parametrize("fault", [0, 1])
+def test_an_error_in_any_thread_is_raised_and_stops_the_others(fault):
+    """Blocks 0 and 1 run at the same time in two threads; one of them fails, in the caller's thread or in the other."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    before = [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
+    seen, gate = [], threading.Barrier(2)
+
+    def work(blocks):
+        for block in blocks:
+            seen.append(block.start)
+            if block.start < 2:
+                gate.wait(timeout=60)
+            if block.start == fault:
+                raise MemoryError("no room")
+            time.sleep(0.1)
+
+    with pytest.raises(MemoryError, match="no room"):
+        _fast_numpy._share(work, 100, 1, 2)
+    assert len(seen) < 5
+    assert [pool["num_threads"] for pool in threadpoolctl.threadpool_info()] == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own(rng, monkeypatch):
+    monkeypatch.setattr(_fast_numpy, "LEAST_SCORES", 1)
+    q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
+    wanted = softmax_attention(q, k, v, 2)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a lost thread would be waited for without end
+        os._exit(0 if np.array_equal(softmax_attention(q, k, v, 2), wanted) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.parametrize(("threads", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError)])
