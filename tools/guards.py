@@ -86,7 +86,7 @@ LAYERS = (
     "data",
     "spec",
     "kernels",
-    "_fast_numpy",
+    "_fast",
     "attention",
     "network",
     "claims",

@@ -1,8 +1,9 @@
-"""Softmax and linear attention for NumPy, in blocks that stay in the cache and one Python thread for each core.
+"""Softmax and linear attention for NumPy and CuPy, in panels that stay in the cache.
 
-``attention.attend`` uses them; the results equal those of the plain path up to rounding.  What makes them fast: every
-BLAS call runs in one thread while Python threads share the rows, a column of ones beside v makes the same product yield
-the row sums, and softmax takes powers of two, which NumPy computes faster than exponentials.
+``attention.attend`` uses them; the results equal those of the plain path up to rounding.  What makes them fast: a
+column of ones beside v makes the same product yield the row sums, and softmax takes powers of two, so that a power in
+place is all that happens to a panel between its two products.  On NumPy every BLAS call runs in one thread while Python
+threads share the rows.  On CuPy all but a few numbers for each call stay on the GPU.
 """
 
 import math
@@ -13,13 +14,15 @@ from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
+from array_api_compat import is_cupy_array, is_cupy_namespace, is_numpy_namespace
 
 # By dtype: the largest size of a score plus that of the values' exponent, in powers of two, at which no sum can
 # overflow or lose digits by being subnormal; and the smallest exponent that is kept below the largest one, since
 # subnormal results take many times as long.
 LIMITS = {np.dtype(np.float64): (900.0, -1000.0), np.dtype(np.float32): (90.0, -120.0)}
-PANEL_SCORES = 2**17  # at a time and thread: 1 MiB of float64 stays in the cache
-PANEL_ROWS, PANEL_KEYS = 256, 1024  # a sum over more keys at once would round equal terms in one direction
+# Rows, and scores at a time: 1 MiB of float64 stays in a core's cache, 16 MiB in a GPU's.
+PANELS = {"numpy": (256, 2**17), "cupy": (2048, 2**21)}
+PANEL_KEYS = 1024  # a sum over more keys at once would round equal terms in one direction
 LEAST_SCORES = 2**19  # fewer do not pay for a second thread
 MOST_THREADS = 64
 
@@ -29,14 +32,14 @@ def softmax_attention(q, k, v, threads=None):
 
     Parameters
     ----------
-    q, k, v : numpy.ndarray, shapes (rows, d), (n, d), (n, width)
+    q, k, v : numpy.ndarray or cupy.ndarray, shapes (rows, d), (n, d), (n, width)
         Of one dtype of `LIMITS`; not checked.
     threads : int, optional
-        Threads to use; left out, one for each core that this process may use.
+        Threads to use on NumPy; left out, one for each core that this process may use.
 
     Returns
     -------
-    numpy.ndarray, shape (rows, width)
+    array, shape (rows, width)
         Not finite where a score or a value is not.
 
     Notes
@@ -49,20 +52,21 @@ def softmax_attention(q, k, v, threads=None):
     >>> softmax_attention(np.ones((1, 1)), np.log([[1.0], [3.0]]), np.array([[4.0], [8.0]])).round(12)
     array([[7.]])
     """
-    values = np.empty((v.shape[0], v.shape[1] + 1), dtype=v.dtype)
+    xp, (rows, scores) = _library(q), _panel(q)
+    values = xp.empty((v.shape[0], v.shape[1] + 1), dtype=v.dtype)
     values[:, :-1], values[:, -1] = v, 1
-    output = np.empty((q.shape[0], v.shape[1]), dtype=q.dtype)
-    longest, exponent = _longest(k), _exponent(v)
+    output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype)
+    norms, longest, exponent = _norms(q) * math.log2(math.e), np.max(_norms(k)), _exponent(v)
 
     def work(blocks):
-        buffer = np.empty(PANEL_SCORES, dtype=q.dtype)
+        buffer = xp.empty(scores, dtype=q.dtype)
         for block in blocks:
-            scaled = np.ascontiguousarray(q[block].T) * q.dtype.type(math.log2(math.e))
-            small = _longest(scaled.T) * longest + exponent <= LIMITS[q.dtype][0]  # a NaN is not
+            scaled = xp.ascontiguousarray(q[block].T) * q.dtype.type(math.log2(math.e))
+            small = np.max(norms[block]) * longest + exponent <= LIMITS[q.dtype][0]  # a NaN is not
             total = (_add_small if small else _add_online)(scaled, k, values, buffer)
-            np.divide(total[:-1].T, total[-1:].T, out=output[block])
+            xp.divide(total[:-1].T, total[-1:].T, out=output[block])
 
-    _share(work, q.shape[0], PANEL_ROWS, threads if q.shape[0] * k.shape[0] >= LEAST_SCORES else 1)
+    _share(xp, work, q.shape[0], rows, threads if q.shape[0] * k.shape[0] >= LEAST_SCORES else 1)
     return output
 
 
@@ -76,7 +80,7 @@ def linear_attention(q, k, v, threads=None):
 
     Returns
     -------
-    numpy.ndarray, shape (rows, width)
+    array, shape (rows, width)
         Not finite where a score or a value is not, or a row sum is 0.
     float
         The smallest |Σ_i q_j·k_i| / Σ_i Σ_p |q_jp k_ip|.
@@ -91,14 +95,15 @@ def linear_attention(q, k, v, threads=None):
     >>> output, cancelling
     (array([[7.]]), 1.0)
     """
-    output, parts, least = np.empty((q.shape[0], v.shape[1]), dtype=q.dtype), [], []
+    xp, parts, least = _library(q), [], []
+    output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype)
 
     def collect(blocks):
         for block in blocks:
-            keys, ones = k[block], np.ones(block.stop - block.start, dtype=k.dtype)
-            parts.append((block.start, keys.T @ v[block], ones @ keys, ones @ np.abs(keys)))
+            keys, ones = k[block], xp.ones(block.stop - block.start, dtype=k.dtype)
+            parts.append((block.start, keys.T @ v[block], ones @ keys, ones @ xp.abs(keys)))
 
-    _share(collect, k.shape[0], _step(k), threads)
+    _share(xp, collect, k.shape[0], _step(k), threads)
     # In the order of the blocks, so that the rounding does not depend on which thread was first.
     products, sums, sizes = (
         sum(column) for column in zip(*(part[1:] for part in sorted(parts, key=lambda part: part[0])), strict=True)
@@ -106,18 +111,43 @@ def linear_attention(q, k, v, threads=None):
 
     def spread(blocks):
         for block in blocks:
-            total, terms = q[block] @ sums, np.abs(q[block]) @ sizes
-            least.append(np.min(np.abs(total) / np.where(terms == 0, 1, terms)))
-            np.divide(q[block] @ products, total[:, None], out=output[block])
+            total, terms = q[block] @ sums, xp.abs(q[block]) @ sizes
+            least.append(xp.min(xp.abs(total) / xp.where(terms == 0, 1, terms)))
+            xp.divide(q[block] @ products, total[:, None], out=output[block])
 
-    _share(spread, q.shape[0], _step(q), threads)
-    return output, float(np.min(least))
+    _share(xp, spread, q.shape[0], _step(q), threads)
+    return output, float(xp.min(xp.stack(least)))
 
 
 def _step(x):
     """Return how many rows at a time stay in the cache and leave something for each thread."""
-    rows, d = x.shape
-    return max(1, min(PANEL_SCORES // d, max(PANEL_ROWS, -(-rows // 8))))
+    (least, scores), (rows, d) = _panel(x), x.shape
+    return max(1, min(scores // d, max(least, -(-rows // 8))))
+
+
+def serves(xp):
+    """Whether arrays of this namespace can be handed to this module.
+
+    Examples
+    --------
+    >>> import array_api_compat.numpy
+    >>> serves(array_api_compat.numpy)
+    True
+    """
+    return is_numpy_namespace(xp) or is_cupy_namespace(xp)
+
+
+def _library(x):
+    """Return the module that makes arrays like x."""
+    if is_cupy_array(x):
+        import cupy
+
+        return cupy
+    return np
+
+
+def _panel(x):
+    return PANELS[_library(x).__name__]
 
 
 def cores():
@@ -125,10 +155,10 @@ def cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _share(work, rows, step, threads):
+def _share(xp, work, rows, step, threads):
     """Call work on all blocks of rows; threads take the next block from one list as soon as they are free."""
     blocks = [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
-    workers = min(threads or cores(), len(blocks), MOST_THREADS) if _controller() else 1
+    workers = min(threads or cores(), len(blocks), MOST_THREADS) if xp is np and _controller() else 1
 
     todo = iter(blocks)
 
@@ -153,16 +183,21 @@ def _share(work, rows, step, threads):
                     other.result()
 
 
-def _longest(x):
-    """Return the largest norm of a row."""
+def _norms(x):
+    """Return the norms of the rows, on the host."""
     with np.errstate(all="ignore"):
-        return math.sqrt(np.max(np.einsum("ij,ij->i", x, x)))
+        return np.sqrt(_host(_library(x).einsum("ij,ij->i", x, x)))
 
 
 def _exponent(v):
     """Return the largest size of the exponent of a column's largest entry, in powers of two."""
-    largest = np.maximum(np.max(v, axis=0, initial=0), -np.min(v, axis=0, initial=0))  # without a copy of v
+    xp = _library(v)
+    largest = _host(xp.maximum(xp.max(v, axis=0), -xp.min(v, axis=0)))  # without a copy of v
     return float(np.max(np.abs(np.log2(largest, where=largest > 0, out=np.zeros_like(largest))), initial=0))
+
+
+def _host(x):
+    return x.get() if is_cupy_array(x) else x
 
 
 def _panels(n, rows, buffer):
@@ -175,27 +210,28 @@ def _panels(n, rows, buffer):
 
 def _add_small(q, k, values, buffer):
     """Return Σ [v 1]ᵀ 2^(k q) for all keys; q is transposed."""
-    total = np.zeros((values.shape[1], q.shape[1]), dtype=q.dtype)
-    part = np.empty_like(total)
+    xp, shape = _library(q), (values.shape[1], q.shape[1])
+    total, part = xp.zeros(shape, dtype=q.dtype), xp.empty(shape, dtype=q.dtype)
     for keys, scores in _panels(k.shape[0], q.shape[1], buffer):
-        np.matmul(k[keys], q, out=scores)
-        np.exp2(scores, out=scores)
-        total += np.matmul(values[keys].T, scores, out=part)
+        xp.matmul(k[keys], q, out=scores)
+        xp.exp2(scores, out=scores)
+        total += xp.matmul(values[keys].T, scores, out=part)
     return total
 
 
 def _add_online(q, k, values, buffer):
     """The same, divided by 2 to the largest score: where a panel brings a larger one, all before it shrinks."""
-    total = np.zeros((values.shape[1], q.shape[1]), dtype=q.dtype)
-    part, largest = np.empty_like(total), np.full((1, q.shape[1]), -np.inf, dtype=q.dtype)
+    xp, shape = _library(q), (values.shape[1], q.shape[1])
+    total, part = xp.zeros(shape, dtype=q.dtype), xp.empty(shape, dtype=q.dtype)
+    largest = xp.full((1, q.shape[1]), -math.inf, dtype=q.dtype)
     for keys, scores in _panels(k.shape[0], q.shape[1], buffer):
-        np.matmul(k[keys], q, out=scores)
-        before, largest = largest, np.maximum(largest, np.max(scores, axis=0, keepdims=True))
+        xp.matmul(k[keys], q, out=scores)
+        before, largest = largest, xp.maximum(largest, xp.max(scores, axis=0, keepdims=True))
         scores -= largest
-        np.maximum(scores, LIMITS[q.dtype][1], out=scores)
-        np.exp2(scores, out=scores)
-        total *= np.exp2(before - largest)
-        total += np.matmul(values[keys].T, scores, out=part)
+        xp.maximum(scores, LIMITS[q.dtype][1], out=scores)
+        xp.exp2(scores, out=scores)
+        total *= xp.exp2(before - largest)
+        total += xp.matmul(values[keys].T, scores, out=part)
     return total
 
 
