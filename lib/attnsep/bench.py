@@ -18,7 +18,7 @@ import numpy as np
 from array_api_compat import is_cupy_namespace
 
 from attnsep import _fast
-from attnsep.arrays import given_namespace, require_choice
+from attnsep.arrays import backend_name, given_namespace, require_choice
 from attnsep.attention import attend, values
 from attnsep.cost import DTYPES, OURS, PEER
 from attnsep.data import TokenData, require_integer, require_items, require_positive
@@ -94,6 +94,8 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
         raise ValueError(f"n, d: the largest matrix has {most:.3g} numbers, must be at most {MOST_NUMBERS:.0e}")
     seconds, most_work = require_positive("seconds", seconds), require_positive("most_work", most_work)
     xp = array_api_compat.numpy if xp is None else given_namespace(xp)
+    if not _fast.serves(xp):
+        raise ValueError(f"xp = {backend_name(xp)}: must be NumPy or CuPy")
     sizes = [(x, y, kind) for kind in dtype for y in d for x in n]
     rows = [row for size in _shown(sizes, progress) for row in _timed(xp, *size, seconds, most_work)]
     _add_memory(xp, rows, progress)
@@ -255,11 +257,10 @@ def _added_on_gpu(xp, mechanism, library, n, d, dtype):
 
 def _limits(xp, dtype):
     """Return multiply-adds and powers of two per second: no attention built from them takes less time."""
-    library = xp.asarray(1.0).__class__.__module__.partition(".")[0]
-    module = __import__(library)
-    wait, side, blocks = _waiter(xp), 1024 if library == "numpy" else 8192, 64
+    module = _fast._library(xp.asarray(1.0))
+    wait, side, blocks = _waiter(xp), 1024 if module is np else 8192, 64
     one = module.ones((side, side), dtype=dtype)
-    scores = _fast.PANELS.get(library, _fast.PANELS["numpy"])[1]
+    scores = _fast.PANELS[module.__name__][1]
 
     def powers(todo):
         exponents = module.zeros(scores, dtype=dtype)

@@ -38,6 +38,12 @@ def test_one_row_for_each_mechanism_library_and_size(monkeypatch):
     assert all(rate > 1e6 for rates in result["limits"].values() for rate in rates.values())
 
 
+def test_only_numpy_and_cupy_are_timed():
+    strict = pytest.importorskip("array_api_strict")
+    with pytest.raises(ValueError, match="xp = array_api_strict: must be NumPy or CuPy"):
+        bench.bench([4], [3], xp=strict)
+
+
 def test_softmax_is_left_out_where_it_takes_too_long(monkeypatch):
     monkeypatch.setattr(bench, "find_spec", lambda name: None)
     rows = bench.bench([8, 9], [3], seconds=0.001, most_work=8 * 8 * 3)["rows"]
