@@ -29,6 +29,7 @@ for part in (
     "readout",
     "limitations",
     "attentions",
+    "cost",
     "counting",
     "sensitivity",
     "neighbours",
