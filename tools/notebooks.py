@@ -31,14 +31,14 @@ try:
 except ImportError as error:
     import sys
 
-    command = "install -q git+{address}"
+    command = 'install -q "attnsep[notebooks] @ git+{address}"'
     if "google.colab" not in sys.modules:
         raise ImportError(f"attnsep is missing: pip {{command}}") from error
     get_ipython().run_line_magic("pip", command)"""
 
 
 def address():
-    """Return the repository's public address; it stands in _config.yml alone."""
+    """Return the repository's public address, as _config.yml has it; `make address` changes it everywhere."""
     return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
 
 
