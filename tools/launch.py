@@ -26,14 +26,16 @@ COLAB = "import sys, types; sys.modules['google.colab'] = types.ModuleType('goog
 
 def prepare(python, folder):
     """Set what the kernels inherit: their kernel's place, and where git looks for the public address."""
-    subprocess.run([python, "-m", "ipykernel", "install", "--prefix", folder, "--name", "colab"], check=True)
     os.environ |= {
         "JUPYTER_PATH": f"{folder}/share/jupyter",
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.{ROOT.as_uri()}.insteadOf",
         "GIT_CONFIG_VALUE_0": address(),
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else every kernel speaks of frozen modules
     }
+    install = [python, "-m", "ipykernel", "install", "--prefix", folder, "--name", "colab"]
+    subprocess.run(install, check=True, stderr=subprocess.DEVNULL)  # it warns that the place is unusual
 
 
 def installed(python):
@@ -88,7 +90,8 @@ def main(environment, *chapters):
             if "attnsep" not in (after := installed(python)):
                 found.append(f"{path.stem}: the first cell did not install attnsep")
             subprocess.run([python, "-m", "pip", "uninstall", "-q", "-y", *sorted(after - before)], check=True)
-    print(*found, sep="\n", file=sys.stderr)
+    for problem in found:
+        print(problem, file=sys.stderr)
     print(f"{len(paths)} chapters opened alone, {len(found)} problems")
     return int(bool(found))
 

@@ -87,7 +87,7 @@ def test_the_library_must_not_be_there_before(monkeypatch, capsys):
 
 def test_git_answers_for_the_public_address(monkeypatch, tmp_path):
     monkeypatch.setattr(launch.os, "environ", {})
-    monkeypatch.setattr(launch.subprocess, "run", lambda command, check: None)
+    monkeypatch.setattr(launch.subprocess, "run", lambda command, **options: None)
     launch.prepare("python", tmp_path)
     assert launch.os.environ["GIT_CONFIG_KEY_0"] == f"url.{ROOT.as_uri()}.insteadOf"
     assert launch.os.environ["GIT_CONFIG_VALUE_0"] == launch.address()
