@@ -10,7 +10,7 @@ URL ?=
 RESULT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab fuzz mutants gpu address clean
+.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab fuzz mutants gpu pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ gpu:  ## run all on a GPU with PYTHON's own packages and store the result (READM
 	@$(FIND_PYTHON)
 	@$(PYTHON) tools/environment.py
 	@$(PYTHON) -m tools.gpu --backend "$(BACKEND)" --compat "$(COMPAT)" --result "$(RESULT)"
+
+pdf: $(VENV)/.ready  ## print the book as _build/book.pdf; needs Chromium, takes a few minutes
+	@$(RUN) tools.steps book && $(RUN) tools.pdf _build/html _build/book.pdf
 
 address: $(VENV)/.ready  ## write the repository's public address, URL=https://host/owner/name, wherever it stands
 	@$(RUN) tools.address "$(URL)"
