@@ -24,7 +24,7 @@ from tools.files import CHAPTERS, PENDING, ROOT, finish, pending, store
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
 READ_THE_RECORD = ("index", "ledger")
-PICTURE = ("main-theorem", "fig-main")  # the chapter and the name of the figure that README.md shows
+PICTURE = ("index", "fig-why")  # the chapter and the name of the figure that README.md shows
 LAUNCH = """\
 try:
     import attnsep  # noqa: F401
