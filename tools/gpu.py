@@ -27,6 +27,11 @@ JUPYTER = ("nbval", "nbformat", "ipykernel")
 CERTIFY = ("flint", "sympy")
 N = 10**6  # tokens in a timing
 ROUNDS = 11
+# Attention beside PyTorch's on the same device; d = 66.
+ATTENTION = {
+    "cupy": {"float64": (4096, 16384, 65536), "float32": (16384, 262144)},
+    "numpy": {"float64": (256,)},
+}
 
 
 def main(arguments=None):
@@ -61,7 +66,7 @@ def main(arguments=None):
     result["notebooks"] = run_notebooks()
     result["claims"] = run_claims(xp)
     try:
-        result["timings"] = timings(options.backend)
+        result["timings"] = timings(options.backend) + attention_timings(options.backend)
     except Exception:  # what is known by now must still be written
         traceback.print_exc()
         result["timings"] = []
@@ -221,6 +226,23 @@ def timings(backend):
         medians = {library: float(f"{1000 * statistics.median(times[2:]):.3g}") for library, times in seconds.items()}
         rows.append({"function": name, "n": N, "milliseconds": medians})
     return rows
+
+
+def attention_timings(backend):
+    """Return median milliseconds of both attentions, ours and PyTorch's, and the MiB that each adds at its peak."""
+    from attnsep import bench
+    from attnsep.arrays import namespace
+
+    print("--- attention", flush=True)
+    xp, found = namespace(backend), {}
+    for dtype, sizes in ATTENTION[backend].items():
+        for row in bench.bench(sizes, (66,), (dtype,), most_work=1e13, xp=xp)["rows"]:
+            kind = f"{row['mechanism']} attention, d = {row['d']}, {dtype}"
+            entry = found.setdefault((kind, row["n"]), {"function": kind, "n": row["n"], "milliseconds": {}})
+            entry["milliseconds"][row["library"]] = float(f"{1000 * row['median']:.3g}")
+            if row["memory"] is not None:
+                entry.setdefault("mebibytes", {})[row["library"]] = round(row["memory"] / 2**20)
+    return list(found.values())
 
 
 def synchroniser(library):

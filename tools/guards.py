@@ -118,7 +118,7 @@ LAYERS = (
     "data",
     "spec",
     "kernels",
-    "_fast_numpy",
+    "_fast",
     "attention",
     "network",
     "claims",
@@ -139,7 +139,8 @@ BESIDE = {
     "sensitivity": {"arrays", "bounds", "data", "exact", "spec", "tokens"},
     "counting": {"arrays", "bounds", "data", "exact", "gains", "spec"},
     "files": set(),
-    "bench": {"arrays", "attention", "data", "files", "spec"},
+    "cost": {"arrays", "data", "files", "spec"},
+    "bench": {"_fast", "arrays", "attention", "cost", "data", "spec", "tokens"},
     "certify": {"arrays", "data"},
     "figures": set(),
 }

@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
-from attnsep import bench
+from attnsep import cost
 from tools import files, gpu, lock, notebooks
 
 README = "<!-- status -->\n0\n<!-- end of status -->\n"
@@ -49,7 +49,7 @@ def store_lock(version):
 def store_bench(version):
     """Write what `attnsep bench --out` writes."""
     row = {"version": version, "median": 1.0}
-    bench.write_result(files.ROOT / "bench.json", {"version": version, "rows": [row] * LINES})
+    cost.write_result(files.ROOT / "bench.json", {"version": version, "rows": [row] * LINES})
 
 
 def store_gpu(version):

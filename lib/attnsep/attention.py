@@ -1,8 +1,8 @@
 """Scores and attention, without the Kronecker matrix that the paper's notation writes and without all n² weights."""
 
-from array_api_compat import device, is_numpy_namespace
+from array_api_compat import device
 
-from attnsep import _fast_numpy, kernels
+from attnsep import _fast, kernels
 from attnsep.arrays import common_namespace, quiet, require_finite, require_floating, require_shape
 from attnsep.data import require_generator, require_integer
 from attnsep.spec import require_kernel
@@ -175,8 +175,8 @@ def _attend_softmax(xp, q, k, v, kernel, threads=None):
     """Return the outputs; the second value is for linear attention alone."""
     beta = float(require_kernel(kernel).parameter)
     q = q if beta == 1 else q * beta
-    if is_numpy_namespace(xp) and q.dtype in _fast_numpy.LIMITS:
-        return _fast_numpy.softmax_attention(q, k, v, threads), None
+    if _fast.serves(xp):
+        return _fast.softmax_attention(q, k, v, threads), None
     return _softmax_plain(xp, q, k, v)
 
 
@@ -259,8 +259,8 @@ def _performer_features(xp, q, k, features, rng):
 
 def _attend_linear(xp, q, k, v, kernel, threads=None):
     """Return the outputs, and the smallest row sum relative to the terms that it is rounded with."""
-    fast = is_numpy_namespace(xp) and q.dtype in _fast_numpy.LIMITS
-    output, cancelling = _fast_numpy.linear_attention(q, k, v, threads) if fast else _linear_plain(xp, q, k, v)
+    fast = _fast.serves(xp)
+    output, cancelling = _fast.linear_attention(q, k, v, threads) if fast else _linear_plain(xp, q, k, v)
     # n additions and d products are rounded, each by at most ε of the terms.
     if float(cancelling) <= min((k.shape[0] + k.shape[1]) * xp.finfo(q.dtype).eps, 0.5):
         raise ValueError(

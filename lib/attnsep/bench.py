@@ -1,81 +1,68 @@
-"""What attention costs: multiply-adds as formulas, and seconds as measured."""
+"""Measure what attention costs, in seconds and in memory, beside PyTorch where it is installed."""
 
-import json
+import importlib.metadata
+import math
+import multiprocessing
 import os
 import platform
 import statistics
 import time
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
-from attnsep.arrays import require_choice, text_of
-from attnsep.attention import attend
-from attnsep.data import require_integer, require_items, require_positive
-from attnsep.files import write
-from attnsep.spec import PAIR, require_pair
+import array_api_compat.numpy
+import numpy as np
+from array_api_compat import is_cupy_namespace
 
-N = tuple(2**k for k in range(4, 14))
-D = (32, 64, 128)
-DTYPES = ("float64", "float32")
+from attnsep import _fast
+from attnsep.arrays import backend_name, given_namespace, require_choice
+from attnsep.attention import attend, values
+from attnsep.cost import DTYPES, OURS, PEER
+from attnsep.data import TokenData, require_integer, require_items, require_positive
+from attnsep.spec import PAIR
+from attnsep.tokens import values_closed
+
+N = tuple(2**k for k in range(4, 18))
+D = (34, 66, 130)  # so that the paper's data, n = (d − 2)t, exist at every n ≥ d − 2
 MOST_NUMBERS = 10**8  # of one matrix
+MOST_WORK = 4 * 10**10  # n²d of softmax, some seconds on two cores
 LEAST_REPEATS, MOST_REPEATS = 5, 301
+LEAST_N_FOR_MEMORY = 1024  # below, the fixed blocks are all there is
 BLAS_SETTINGS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+PADDED = f"{PEER}, padded"
+# PyTorch's threads spin for some milliseconds after a call and take the next one's core; so a call shorter than this
+# many seconds is made twice in a row, and the second one counts.
+SHORT = 0.05
+STRENGTHS = {"a": "0.7", "c": "0.5"}  # of the token data that are timed
 
 
-def multiply_adds(n, d, kernel):
-    """Multiply-adds in the matrix products of plain attention, for n queries, keys and values of width d.
-
-    Parameters
-    ----------
-    n, d : int
-        Each at least 1.
-    kernel : str
-        softmax or linear.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a parameter breaks one of these rules.
-
-    Notes
-    -----
-    Softmax: n²d for the scores and n²d for their sums over the values.  Linear: nd² for kᵀv, nd² for q(kᵀv), and 2nd
-    for the row sums and the check that they do not cancel.  Exponentials and additions are not counted.  The tuned path
-    for NumPy takes n² more for softmax: its row sums are a column of the second product.
-    Extension.  Claim: attention-cost.
-
-    Examples
-    --------
-    >>> multiply_adds(1024, 64, "softmax"), multiply_adds(1024, 64, "linear")
-    (134217728, 8519680)
-    """
-    n, d = require_integer("n", n, least=1), require_integer("d", d, least=1)
-    return 2 * n * n * d if require_pair(kernel) == "softmax" else 2 * n * d * (d + 1)
-
-
-def bench(n=N, d=D, dtype="float64", *, seconds=1.0, progress=False):
-    """Time softmax and linear attention on random matrices, in turns.
+def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, progress=False, xp=None):
+    """Time softmax and linear attention in turns, beside PyTorch where it is installed, and measure their memory.
 
     Parameters
     ----------
     n, d : sequence of int
         Sizes; every pair is timed, n queries, keys and values of width d.
-    dtype : str
-        float64 or float32.
+    dtype : sequence of str
+        float64, float32 or both.
     seconds : float
         About how long to repeat each pair; the number of repeats is at least 5 and at most 301.
+    most_work : float
+        Largest n²d at which softmax attention on random matrices is timed; beyond it these rows are left out.
     progress : bool
         Show a bar on standard error if that is a terminal.
+    xp : module, optional
+        Array namespace to time; left out, NumPy.  With CuPy, PyTorch's tensors are on the GPU as well.
 
     Returns
     -------
     dict
-        Ready for json.dump: date, machine, versions, and one row for each mechanism, n, d and dtype with its number of
-        repeats and the median, least and largest time in seconds.
+        Ready for json.dump: date, machine, versions, limits, and one row for each mechanism, library, n, d and dtype
+        with its number of repeats, the median, least and largest time in seconds, and the memory in bytes that a call
+        adds at its peak, output included; None where it is not measured (Linux and n ≥ 1024, or a GPU).
 
     Raises
     ------
@@ -84,69 +71,238 @@ def bench(n=N, d=D, dtype="float64", *, seconds=1.0, progress=False):
 
     Notes
     -----
-    All entries are positive, so that no row sum of linear attention cancels.  No two query rows are equal, and the
-    search for equal ones is off.  Extension.
+    Softmax on random matrices with scores of standard deviation 3, PyTorch's with the better of d and of d padded to a
+    multiple of 16; linear attention on positive ones, so that no row sum cancels, PyTorch's as two products over a row
+    sum.  No two query rows are equal, and the search for equal ones is off.  ``token data`` is ``attention.values`` for
+    softmax on the paper's data, where n = (d − 2)t; ``closed form`` is ``tokens.values_closed`` on the same.
+    Memory on Linux is that of a fresh process.  Extension.
 
     Examples
     --------
-    >>> [(row["mechanism"], row["n"]) for row in bench([8], [4], seconds=0.001)["rows"]]
-    [('softmax', 8), ('linear', 8)]
+    >>> rows = bench([8], [4], seconds=0.001)["rows"]
+    >>> [(row["mechanism"], row["n"]) for row in rows if row["library"] == "attnsep"]
+    [('softmax', 8), ('linear', 8), ('token data', 8), ('closed form', 8)]
     """
-    require_choice("dtype", dtype, DTYPES)
+    dtype = [require_choice("dtype", x, DTYPES) for x in require_items("dtype", dtype)]
     n, d = (
         [require_integer(name, x, least=1) for x in require_items(name, sizes)] for name, sizes in (("n", n), ("d", d))
     )
-    for name, sizes in (("n", n), ("d", d)):
+    for name, sizes in (("n", n), ("d", d), ("dtype", dtype)):
         if not sizes:
-            raise ValueError(f"{name} = []: must have at least one size")
+            raise ValueError(f"{name} = []: must have at least one entry")
     if (most := max(n) * max(d)) > MOST_NUMBERS:
         raise ValueError(f"n, d: the largest matrix has {most:.3g} numbers, must be at most {MOST_NUMBERS:.0e}")
-    pairs = [(x, y) for y in d for x in n]
-    seconds = require_positive("seconds", seconds)
-    rows = [row for pair in _shown(pairs, progress) for row in _timed(*pair, dtype, seconds)]
-    return {"date": datetime.now(UTC).date().isoformat(), **_machine(), "rows": rows}
+    seconds, most_work = require_positive("seconds", seconds), require_positive("most_work", most_work)
+    xp = array_api_compat.numpy if xp is None else given_namespace(xp)
+    if not _fast.serves(xp):
+        raise ValueError(f"xp = {backend_name(xp)}: must be NumPy or CuPy")
+    sizes = [(x, y, kind) for kind in dtype for y in d for x in n]
+    rows = [row for size in _shown(sizes, progress) for row in _timed(xp, *size, seconds, most_work)]
+    _add_memory(xp, rows, progress)
+    limits = {kind: _limits(xp, kind) for kind in dtype}
+    return {"date": datetime.now(UTC).date().isoformat(), **_machine(xp), "limits": limits, "rows": rows}
 
 
-def _shown(pairs, progress):
+def _shown(items, progress):
     if not progress:
-        return pairs
+        return items
     try:
         from tqdm import tqdm
     except ImportError:  # a bar is a comfort, not a dependency
-        return pairs
-    return tqdm(pairs, unit="size", disable=None, leave=False)
+        return items
+    return tqdm(items, unit="size", disable=None, leave=False)
 
 
-def _timed(n, d, dtype, seconds):
-    """Return one row for each mechanism, timed in turns, so that what else the machine does falls on both."""
-    import numpy as np
-
+def _calls(xp, n, d, dtype):
+    """Return what is timed, as {(mechanism, library): function without arguments}."""
     rng = np.random.default_rng(0)
-    q, k, v = (rng.uniform(0.1, 1, (n, d)).astype(dtype) / np.sqrt(d, dtype=dtype) for _ in range(3))
-    times = {kernel: [] for kernel in PAIR}
-    for kernel in PAIR:  # a first call also pays for what it loads
-        attend(q, k, v, kernel=kernel, unique=False)
-    end = time.perf_counter() + seconds
-    while len(times["linear"]) < LEAST_REPEATS or (time.perf_counter() < end and len(times["linear"]) < MOST_REPEATS):
-        for kernel, found in times.items():
-            start = time.perf_counter()
-            attend(q, k, v, kernel=kernel, unique=False)
-            found.append(time.perf_counter() - start)
-    return [_row(kernel, n, d, dtype, found) for kernel, found in times.items()]
+    normal = [(rng.standard_normal((n, d)) * math.sqrt(3) / d**0.25).astype(dtype) for _ in range(3)]
+    positive = [rng.uniform(0.1, 1, (n, d)).astype(dtype) for _ in range(3)]
+    ours = [[xp.asarray(x) for x in arrays] for arrays in (normal, positive)]
+    calls = {
+        ("softmax", OURS): lambda: attend(*ours[0], unique=False),
+        ("linear", OURS): lambda: attend(*ours[1], kernel="linear", unique=False),
+    }
+    if find_spec("torch"):
+        calls |= _peer_calls(normal, positive, "cuda" if is_cupy_namespace(xp) else "cpu")
+    if d > 2 and n % (d - 2) == 0:
+        data = TokenData(n=n, d=d, **STRENGTHS)
+        A, X = (make(xp, getattr(xp, dtype)) for make in (data.matrix, data.X))
+        calls["token data", OURS] = lambda: values(A, A, A, X)
+        calls["closed form", OURS] = lambda: values_closed(n, d, **STRENGTHS)
+    return calls
 
 
-def _row(kernel, n, d, dtype, times):
-    ends = {"median": statistics.median(times), "min": min(times), "max": max(times)}
-    sizes = {"mechanism": kernel, "n": n, "d": d, "dtype": dtype, "repeats": len(times)}
-    return sizes | {name: float(f"{value:.4g}") for name, value in ends.items()}
+def _peer_calls(normal, positive, place):
+    """Return PyTorch's part of the calls: attention of one head that is not divided by √d, and two products."""
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
 
+    def tensors(arrays, pad=0):
+        return [torch.from_numpy(np.pad(x, ((0, 0), (0, pad)))[None, None]).to(place) for x in arrays]
 
-def _machine():
-    import numpy as np
-
+    plain, padded = tensors(normal), tensors(normal, -normal[0].shape[1] % 16)
+    q, k, v = (x[0, 0] for x in tensors(positive))
     return {
-        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.system()},
-        "versions": {"Python": platform.python_version(), "NumPy": np.__version__},
+        ("softmax", PEER): lambda: scaled_dot_product_attention(*plain, scale=1.0),
+        ("softmax", PADDED): lambda: scaled_dot_product_attention(*padded, scale=1.0),
+        ("linear", PEER): lambda: (q @ (k.T @ v)) / (q @ k.sum(0))[:, None],
+    }
+
+
+def _timed(xp, n, d, dtype, seconds, most_work):
+    """Return one row for each call, timed in turns, so that what else the machine does falls on all of them."""
+    calls, wait = _calls(xp, n, d, dtype), _waiter(xp)
+    if n * n * d > most_work:
+        calls = {key: call for key, call in calls.items() if key[0] != "softmax"}
+    times = {key: [] for key in calls}
+    for call in calls.values():  # a first call also pays for what it loads
+        call()
+    end, turns = time.perf_counter() + seconds, 0
+    while turns < LEAST_REPEATS or (time.perf_counter() < end and turns < MOST_REPEATS):
+        for key, call in calls.items():
+            if not times[key] or times[key][-1] < SHORT:
+                call()
+            wait()
+            start = time.perf_counter()
+            call()
+            wait()
+            times[key].append(time.perf_counter() - start)
+        turns += 1
+    padded = times.pop(("softmax", PADDED), [])
+    if padded and statistics.median(padded) < statistics.median(times["softmax", PEER]):
+        times["softmax", PEER] = padded
+    return [_row(*key, n, d, dtype, found) for key, found in times.items()]
+
+
+def _row(mechanism, library, n, d, dtype, times):
+    ends = {"median": statistics.median(times), "min": min(times), "max": max(times)}
+    sizes = {"mechanism": mechanism, "library": library, "n": n, "d": d, "dtype": dtype, "repeats": len(times)}
+    return sizes | {name: float(f"{value:.4g}") for name, value in ends.items()} | {"memory": None}
+
+
+def _waiter(xp):
+    """Return what waits for a GPU to finish; a call returns before its work is done."""
+    if not is_cupy_namespace(xp):
+        return lambda: None
+    import cupy
+
+    return cupy.cuda.Device().synchronize
+
+
+def _add_memory(xp, rows, progress=False):
+    """Put the measured memory into the rows of softmax and linear attention."""
+    rows = [row for row in rows if row["mechanism"] in PAIR and row["n"] >= LEAST_N_FOR_MEMORY]
+    keys = ("mechanism", "library", "n", "d", "dtype")
+    if is_cupy_namespace(xp):
+        for row in _shown(rows, progress):
+            row["memory"] = _added_on_gpu(xp, *(row[key] for key in keys))
+    elif rows and os.access("/proc/self/clear_refs", os.W_OK):
+        with _lean_process() as pool:
+            for row in _shown(rows, progress):
+                row["memory"] = pool.submit(_added, *(row[key] for key in keys)).result()
+
+
+@contextmanager
+def _lean_process():
+    """Give a fresh process that returns to the system every array that it lets go of, so that peaks are true ones."""
+    name = "MALLOC_MMAP_THRESHOLD_"
+    before = os.environ.get(name)
+    os.environ[name] = str(2**16)
+    try:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            yield pool
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
+
+
+def _added(mechanism, library, n, d, dtype):
+    """Return the bytes that this process holds more at the peak of a call than before it."""
+    _calls(array_api_compat.numpy, 256, d, dtype)[mechanism, library]()  # loads libraries, starts threads
+    call = _calls(array_api_compat.numpy, n, d, dtype)[mechanism, library]
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts here
+    before = _resident("VmRSS")
+    call()
+    return max(0, _resident("VmHWM") - before)
+
+
+def _resident(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(name))
+
+
+def _added_on_gpu(xp, mechanism, library, n, d, dtype):
+    """Return the bytes of the library's memory pool that a call adds; CuPy's pool never gives back by itself."""
+    call = _calls(xp, n, d, dtype)[mechanism, library]
+    if library == PEER:
+        import torch
+
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        call()
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated() - before
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    pool.free_all_blocks()
+    before = pool.total_bytes()
+    call()
+    _waiter(xp)()
+    return pool.total_bytes() - before
+
+
+def _limits(xp, dtype):
+    """Return multiply-adds and powers of two per second: no attention built from them takes less time."""
+    module = _fast._library(xp.asarray(1.0))
+    wait, side, blocks = _waiter(xp), 1024 if module is np else 8192, 64
+    one = module.ones((side, side), dtype=dtype)
+    scores = _fast.PANELS[module.__name__][1]
+
+    def powers(todo):
+        exponents = module.zeros(scores, dtype=dtype)
+        found = module.empty_like(exponents)
+        for _ in todo:
+            module.exp2(exponents, out=found)
+
+    def best(call):
+        times = []
+        for _ in range(LEAST_REPEATS + 2):
+            wait()
+            start = time.perf_counter()
+            call()
+            wait()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    product, power = best(lambda: one @ one), best(lambda: _fast._share(module, powers, blocks, 1, None))
+    rates = {"multiply_adds": side**3 / product, "powers": blocks * scores / power}
+    return {name: float(f"{rate:.4g}") for name, rate in rates.items()}
+
+
+def _machine(xp):
+    gpu = {}
+    versions = {"Python": platform.python_version(), "NumPy": np.__version__}
+    for name, package in ((PEER, "torch"), ("threadpoolctl", "threadpoolctl")):
+        if find_spec(package):
+            versions[name] = importlib.metadata.version(package)
+    threads = {OURS: _fast.cores()}
+    if find_spec("torch"):
+        import torch
+
+        threads[PEER] = torch.get_num_threads()
+    if is_cupy_namespace(xp):
+        import cupy
+
+        versions["CuPy"] = cupy.__version__
+        gpu = {"gpu": cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()}
+    return {
+        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.system(), **gpu},
+        "versions": versions,
+        "threads": threads,
         "blas": _blas(),
         "settings": {name: os.environ[name] for name in BLAS_SETTINGS if name in os.environ},
     }
@@ -166,139 +322,8 @@ def _blas():
     try:
         from threadpoolctl import threadpool_info
     except ImportError:
-        import numpy as np
-
         found = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
         return {"name": found.get("name"), "version": found.get("version"), "kernel": None, "threads": None}
     found = next((pool for pool in threadpool_info() if pool["user_api"] == "blas"), {})
     names = {"name": "internal_api", "version": "version", "kernel": "architecture", "threads": "num_threads"}
     return {name: found.get(key) for name, key in names.items()}
-
-
-def crossover(rows, d, dtype="float64"):
-    """Smallest measured n from which on linear attention took less time, by the medians, at every measured n.
-
-    Parameters
-    ----------
-    rows : list of dict
-        As from `bench`.
-    d : int
-        Width.
-    dtype : str
-        float64 or float32.
-
-    Returns
-    -------
-    int or None
-        None if softmax was the faster one at the largest n.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows of this width and dtype.
-
-    Examples
-    --------
-    >>> rows = [
-    ...     {"mechanism": name, "n": n, "d": 8, "dtype": "float64", "median": time}
-    ...     for name, times in (("softmax", (1.0, 2.0, 9.0)), ("linear", (2.0, 1.0, 1.0)))
-    ...     for n, time in zip((4, 8, 16), times)
-    ... ]
-    >>> crossover(rows, 8)
-    8
-    """
-    found = medians(rows, d, dtype)
-    if any(set(times) != set(PAIR) for times in found.values()):
-        raise ValueError("rows: every n must have a row for softmax and one for linear")
-    last = None
-    for n in sorted(found, reverse=True):
-        if found[n]["linear"] >= found[n]["softmax"]:
-            break
-        last = n
-    return last
-
-
-def medians(rows, d, dtype="float64"):
-    """Return the median times in seconds as {n: {mechanism: median}}, n ascending.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows of this width and dtype.
-    """
-    d, dtype, found = require_integer("d", d, least=1), require_choice("dtype", dtype, DTYPES), {}
-    for row in sorted(_timed_rows(rows), key=lambda row: row["n"]):
-        if (row["d"], row["dtype"]) == (d, dtype):
-            found.setdefault(row["n"], {})[row["mechanism"]] = row["median"]
-    if not found:
-        raise ValueError(f"rows, d = {text_of(d)}, dtype = {text_of(dtype)}: the result has no such rows")
-    return found
-
-
-def _timed_rows(rows):
-    """Return the rows of a result, or raise an error that names them."""
-    rows = require_items("rows", rows)
-    for row in rows:
-        if not isinstance(row, dict) or not {"mechanism", "n", "d", "dtype", "median"} <= row.keys():
-            raise TypeError(f"rows: one is {text_of(row)}, must be a row of a result")
-        require_integer("n", row["n"], least=1)
-        require_positive("median", row["median"])
-    return rows
-
-
-def result_path():
-    """Return where the result lies that the book shows."""
-    return Path(__file__).parent / "claims" / "bench.json"
-
-
-def read_result(path=None):
-    """Return a stored result of `bench`; left out, the one that the book shows.
-
-    Raises
-    ------
-    ValueError
-        If there is no such file, or it holds no result.
-    """
-    path = result_path() if path is None else path
-    try:
-        path = Path(path)
-        result = json.loads(path.read_text(encoding="utf-8"))
-        _timed_rows(result["rows"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        what = f"{type(error).__name__}: {error}"
-        raise ValueError(f"path = {text_of(path)}: is no result of attnsep bench ({what})") from None
-    return result
-
-
-def write_result(path, result):
-    """Store a result in a temporary file beside `path` and rename it, so that no one ever reads half of it.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the result is none or the file cannot be written.
-    """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path = {text_of(path)}: must be a path")
-    path, text = Path(path), result_text(result)
-    if path.is_dir():
-        raise ValueError(f"path = {str(path)!r}: is a folder, must be a file")
-    try:
-        write(path, text)
-    except OSError as error:
-        raise ValueError(f"path = {str(path)!r}: cannot be written ({error.strerror or error})") from None
-
-
-def result_text(result):
-    """Return a result as text, one row a line.
-
-    Examples
-    --------
-    >>> json.loads(result_text({"date": "2026-01-31", "rows": [{"n": 1}, {"n": 2}]}))["rows"]
-    [{'n': 1}, {'n': 2}]
-    """
-    if not isinstance(result, dict) or not isinstance(result.get("rows"), list):
-        raise TypeError(f"result = {text_of(result)}: must be a result of `bench`")
-    rows = ",\n".join(f"  {json.dumps(row)}" for row in result["rows"])
-    head = json.dumps({name: value for name, value in result.items() if name != "rows"}, indent=1, ensure_ascii=False)
-    return f'{head[:-2]},\n "rows": [\n{rows}\n ]\n}}\n'

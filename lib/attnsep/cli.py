@@ -107,17 +107,19 @@ def _add_theorem(commands):
 
 
 def _add_bench(commands):
-    parser = commands.add_parser("bench", help="time softmax and linear attention in turns; takes some minutes")
-    parser.add_argument("--n", type=int, nargs="+", help="numbers of tokens (default: 16, 32, …, 8192)")
-    parser.add_argument("--d", type=int, nargs="+", help="widths (default: 32 64 128)")
-    parser.add_argument("--dtype", default="float64", help="float64 or float32 (default: float64)")
+    parser = commands.add_parser(
+        "bench", help="time softmax and linear attention in turns, beside PyTorch where it is; minutes"
+    )
+    parser.add_argument("--n", type=int, nargs="+", help="numbers of tokens (default: 16, 32, …, 131072)")
+    parser.add_argument("--d", type=int, nargs="+", help="widths (default: 34 66 130)")
+    parser.add_argument("--dtype", nargs="+", default=["float64"], help="float64, float32 or both (default: float64)")
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each pair of sizes (default: 1)")
     parser.add_argument("--out", metavar="FILE", help="store the result there")
     parser.add_argument("--json", action="store_true", help="print an object")
 
 
 def _bench(options):
-    from attnsep import bench
+    from attnsep import bench, cost
 
     if forced := [name for name in bench.BLAS_SETTINGS if name in os.environ]:
         print(f"attnsep: {', '.join(forced)} set, which changes NumPy's speed; unset it first", file=sys.stderr)
@@ -126,8 +128,8 @@ def _bench(options):
         _require_writable(Path(options.out))  # before minutes of work
     result = bench.bench(**sizes, dtype=options.dtype, seconds=options.seconds, progress=not options.json)
     if options.out is not None:
-        bench.write_result(options.out, result)
-    print(json.dumps(result) if options.json else _bench_table(bench, result["rows"]))
+        cost.write_result(options.out, result)
+    print(json.dumps(result) if options.json else cost.table(result))
     return 0
 
 
@@ -140,18 +142,6 @@ def _require_writable(path):
     if folder or not fits:
         why = "is a folder" if folder else "its folder does not exist or cannot be written to"
         raise ValueError(f"--out = {str(path)!r}: {why}")
-
-
-def _bench_table(bench, rows):
-    lines = [f"{'d':>6} {'n':>8} {'softmax / ms':>14} {'linear / ms':>14}"]
-    for d, dtype in dict.fromkeys((row["d"], row["dtype"]) for row in rows):
-        found = bench.medians(rows, d, dtype)
-        lines += [f"{d:6} {n:8} {1e3 * t['softmax']:14.4g} {1e3 * t['linear']:14.4g}" for n, t in found.items()]
-        n = bench.crossover(rows, d, dtype)
-        lines.append(
-            f"d = {d}: " + (f"linear is faster from n = {n} on" if n else "softmax is faster at the largest n")
-        )
-    return "\n".join(lines)
 
 
 def _fires(options):

@@ -1,48 +1,159 @@
 """The benchmark's rows, its file and its readings; never how long anything takes."""
 
 import json
+import os
 
+import numpy as np
 import pytest
 
-from attnsep import bench, cli
+from attnsep import bench, cli, cost
 
 
 def rows_of(softmax, linear, d=8, dtype="float64"):
     return [
-        {"mechanism": name, "n": n, "d": d, "dtype": dtype, "median": time}
+        {"mechanism": name, "library": "attnsep", "n": n, "d": d, "dtype": dtype, "median": time, "memory": None}
         for name, times in (("softmax", softmax), ("linear", linear))
         for n, time in times.items()
     ]
 
 
-def test_one_row_for_each_mechanism_and_size():
-    result = bench.bench([4, 8], [3], "float32", seconds=0.001)
-    found = [(row["mechanism"], row["n"], row["d"], row["dtype"]) for row in result["rows"]]
-    assert found == [(name, n, 3, "float32") for n in (4, 8) for name in ("softmax", "linear")]
+OURS = [(name, "attnsep") for name in ("softmax", "linear", "token data", "closed form")]
+
+
+def test_one_row_for_each_mechanism_library_and_size(monkeypatch):
+    monkeypatch.setattr(bench, "find_spec", lambda name: None)
+    result = bench.bench([4, 8, 9], [4], ["float32", "float64"], seconds=0.001)
+    found = [(row["mechanism"], row["library"], row["n"], row["d"], row["dtype"]) for row in result["rows"]]
+    wanted = [  # n = 9 is no multiple of d - 2
+        (*key, n, 4, dtype) for dtype in ("float32", "float64") for n in (4, 8, 9) for key in OURS[: 4 if n != 9 else 2]
+    ]
+    assert found == wanted
     for row in result["rows"]:
         assert bench.LEAST_REPEATS <= row["repeats"] <= bench.MOST_REPEATS
         assert 0 < row["min"] <= row["median"] <= row["max"]
-    assert {"date", "machine", "versions", "blas", "settings", "rows"} == set(result)
+        assert row["memory"] is None
+    assert set(result) == {"date", "machine", "versions", "threads", "blas", "settings", "limits", "rows"}
     assert result["machine"]["cpu"]
+    assert set(result["limits"]) == {"float32", "float64"}
+    assert all(rate > 1e6 for rates in result["limits"].values() for rate in rates.values())
+
+
+def test_only_numpy_and_cupy_are_timed():
+    strict = pytest.importorskip("array_api_strict")
+    with pytest.raises(ValueError, match="xp = array_api_strict: must be NumPy or CuPy"):
+        bench.bench([4], [3], xp=strict)
+
+
+def test_softmax_is_left_out_where_it_takes_too_long(monkeypatch):
+    monkeypatch.setattr(bench, "find_spec", lambda name: None)
+    rows = bench.bench([8, 9], [3], seconds=0.001, most_work=8 * 8 * 3)["rows"]
+    assert [(row["mechanism"], row["n"]) for row in rows if row["mechanism"] in ("softmax", "linear")] == [
+        ("softmax", 8),
+        ("linear", 8),
+        ("linear", 9),
+    ]
+
+
+def test_the_calls_compute_what_their_names_say(monkeypatch):
+    monkeypatch.setattr(bench, "find_spec", lambda name: None)
+    calls = bench._calls(np, 12, 5, "float64")
+    soft, lin, found, closed = (calls[key]() for key in OURS)
+    assert soft.shape == lin.shape == found.shape == (12, 5)
+    _, others = closed
+    np.testing.assert_allclose(
+        found[1], [others.first, others.own, others.others, others.others, others.last], rtol=1e-12
+    )
+    assert not np.allclose(found[0], found[1])
+
+
+def test_a_short_call_is_made_twice_and_the_second_one_counts(monkeypatch):
+    """What another library's threads still do falls on the first one; a long call pays for no repetition."""
+    clock, seen = [0.0], []
+    monkeypatch.setattr(bench.time, "perf_counter", lambda: clock[0])
+
+    def call(name, first, second):
+        def run():
+            seen.append(name)
+            clock[0] += first if seen[-2:-1] != [name] else second
+
+        return run
+
+    calls = {("softmax", "attnsep"): call("short", 0.02, 0.01), ("softmax", "PyTorch"): call("long", 1.0, 0.5)}
+    calls["softmax", bench.PADDED] = call("padded", 0.3, 0.2)
+    monkeypatch.setattr(bench, "_calls", lambda *size: calls)
+    ours, peer = bench._timed(np, 8, 4, "float64", 1e-9, 1e9)
+    assert ours["median"] == 0.01
+    assert peer["library"] == "PyTorch"
+    assert peer["median"] == 0.3  # the better of plain and padded; only its first round is made twice
+    assert peer["min"] == 0.2
+    assert seen.count("long") == 1 + 1 + bench.LEAST_REPEATS
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="this system does not tell a process's peak")
+def test_memory_is_that_of_the_call(monkeypatch):
+    """Beyond its inputs softmax holds the output, a copy of the values with a column more, and a few panels."""
+    rows = [
+        {"mechanism": name, "library": "attnsep", "n": n, "d": 66, "dtype": "float64", "memory": None}
+        for name, n in (("softmax", 20_000), ("linear", 20_000), ("token data", 20_000), ("softmax", 512))
+    ]
+    bench._add_memory(np, rows)
+    softmax, linear, *others = (row["memory"] for row in rows)
+    output = 20_000 * 66 * 8
+    assert 2 * output < softmax < 2 * output + 16 * 2**20
+    assert output < linear < output + 16 * 2**20
+    assert others == [None, None]
+
+
+def test_lean_process_leaves_the_environment_alone(monkeypatch):
+    for value in (None, "7"):
+        monkeypatch.delenv("MALLOC_MMAP_THRESHOLD_", raising=False)
+        if value:
+            monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", value)
+        with bench._lean_process():
+            assert os.environ["MALLOC_MMAP_THRESHOLD_"] == "65536"
+        assert os.environ.get("MALLOC_MMAP_THRESHOLD_") == value
+
+
+def test_exponent_is_the_least_squares_slope():
+    sizes, numbers = [1, 10, 100], [5.0, 70.0, 450.0]
+    slope = np.polyfit(np.log(sizes), np.log(numbers), 1)[0]
+    assert cost.exponent(sizes, numbers) == pytest.approx(slope, rel=1e-12)
+    for bad in (([1, 1], [2, 3]), ([1, 2], [2, 3, 4]), ([1, 2], [0, 1])):
+        with pytest.raises(ValueError, match="numbers"):
+            cost.exponent(*bad)
+
+
+def test_what_is_not_measured_is_left_out():
+    rows = rows_of({2: 1.0, 4: 1.0}, {2: 1.0, 4: 1.0})
+    rows[1]["memory"] = 7
+    assert cost.medians(rows, 8, what="memory") == {4: {"softmax": 7}}
+    with pytest.raises(ValueError, match="library = 'PyTorch', what = 'median': no such rows"):
+        cost.medians(rows, 8, library="PyTorch")
+    with pytest.raises(ValueError, match="what = 'mean'"):
+        cost.medians(rows, 8, what="mean")
+    with pytest.raises(TypeError, match="limits = 3"):
+        cost.least_seconds(3, 4, 4)
+    with pytest.raises(TypeError, match="result = 3"):
+        cost.table(3)
 
 
 def test_crossover_is_the_last_change():
     times = {2: 1.0, 4: 1.0, 8: 5.0, 16: 5.0}
-    assert bench.crossover(rows_of(times, {2: 0.5, 4: 2.0, 8: 1.0, 16: 1.0}), 8) == 8
-    assert bench.crossover(rows_of(times, dict.fromkeys(times, 0.1)), 8) == 2
-    assert bench.crossover(rows_of(times, dict.fromkeys(times, 9.0)), 8) is None
-    assert bench.crossover(rows_of({2: 1.0}, {2: 1.0}), 8) is None  # equal is not less
-    assert list(bench.medians(rows_of({4: 1.0, 2: 3.0}, {2: 1.0, 4: 1.0}), 8)) == [2, 4]
+    assert cost.crossover(rows_of(times, {2: 0.5, 4: 2.0, 8: 1.0, 16: 1.0}), 8) == 8
+    assert cost.crossover(rows_of(times, dict.fromkeys(times, 0.1)), 8) == 2
+    assert cost.crossover(rows_of(times, dict.fromkeys(times, 9.0)), 8) is None
+    assert cost.crossover(rows_of({2: 1.0}, {2: 1.0}), 8) is None  # equal is not less
+    assert list(cost.medians(rows_of({4: 1.0, 2: 3.0}, {2: 1.0, 4: 1.0}), 8)) == [2, 4]
 
 
 def test_file_is_written_whole_and_read_back(tmp_path):
     path, result = tmp_path / "b.json", {"date": "2026-01-31", "rows": rows_of({2: 1.0}, {2: 2.0})}
-    bench.write_result(path, result)
-    assert bench.read_result(path) == result
+    cost.write_result(path, result)
+    assert cost.read_result(path) == result
     assert [item.name for item in tmp_path.iterdir()] == ["b.json"]
     with pytest.raises(TypeError):
-        bench.write_result(path, result | {"date": object()})
-    assert bench.read_result(path) == result
+        cost.write_result(path, result | {"date": object()})
+    assert cost.read_result(path) == result
     assert [item.name for item in tmp_path.iterdir()] == ["b.json"]
 
 
@@ -52,13 +163,21 @@ def test_other_files_are_rejected(tmp_path, text):
     if text is not None:
         path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match="is no result of attnsep bench"):
-        bench.read_result(path)
+        cost.read_result(path)
 
 
 def test_the_stored_result_has_every_size_and_names_the_machine():
-    result = bench.read_result()
-    for d in bench.D:
-        assert list(bench.medians(result["rows"], d)) == list(bench.N)
+    result = cost.read_result()
+    for dtype in cost.DTYPES:
+        assert result["limits"][dtype]
+        for d in bench.D:
+            for library in ("attnsep", "PyTorch"):
+                found = cost.medians(result["rows"], d, dtype, library)
+                assert list(found) == list(bench.N)
+                timed = [n for n, times in found.items() if "softmax" in times]
+                assert timed == [n for n in bench.N if n * n * d <= bench.MOST_WORK]
+                memory = cost.medians(result["rows"], d, dtype, library, "memory")
+                assert list(memory) == [n for n in bench.N if n >= bench.LEAST_N_FOR_MEMORY]
     assert result["date"]
     assert result["machine"]["cpu"]
     assert result["machine"]["cores"] >= 1
@@ -68,7 +187,9 @@ def test_the_stored_result_has_every_size_and_names_the_machine():
 
 def test_multiply_adds_cross_at_d_plus_one():
     for d in (1, 5, 64):
-        softmax, linear = ([bench.multiply_adds(n, d, name) for n in (d, d + 1, d + 2)] for name in bench.PAIR)
+        softmax, linear = (
+            [cost.multiply_adds(n, d, name) for n in (d, d + 1, d + 2)] for name in ("softmax", "linear")
+        )
         assert [a - b > 0 for a, b in zip(softmax, linear, strict=True)] == [False, False, True]
         assert softmax[1] == linear[1]
 
@@ -78,8 +199,11 @@ def test_multiply_adds_cross_at_d_plus_one():
     [
         (([0], [3]), {}, "n = 0"),
         (([4], [0]), {}, "d = 0"),
-        (([4], [3]), {"dtype": "int8"}, "dtype = 'int8'"),
+        (([4], [3]), {"dtype": ["int8"]}, "dtype = 'int8'"),
+        (([4], [3]), {"dtype": []}, "dtype = \\[\\]"),
+        (([10**8], [3]), {}, "n, d: the largest matrix has 3e.08 numbers"),
         (([4], [3]), {"seconds": 0}, "seconds = 0"),
+        (([4], [3]), {"most_work": 0}, "most_work = 0"),
     ],
 )
 def test_bad_parameters_are_rejected(arguments, options, message):
@@ -89,11 +213,11 @@ def test_bad_parameters_are_rejected(arguments, options, message):
 
 def test_other_bad_input_is_rejected():
     with pytest.raises(ValueError, match="d = 9"):
-        bench.medians(rows_of({2: 1.0}, {2: 1.0}), 9)
+        cost.medians(rows_of({2: 1.0}, {2: 1.0}), 9)
     with pytest.raises(ValueError, match="kernel = 'hard'"):
-        bench.multiply_adds(2, 2, "hard")
+        cost.multiply_adds(2, 2, "hard")
     with pytest.raises(ValueError, match="n = 0"):
-        bench.multiply_adds(0, 2, "linear")
+        cost.multiply_adds(0, 2, "linear")
 
 
 SMALL = ["bench", "--n", "4", "8", "--d", "3", "--seconds", "0.001"]
@@ -105,12 +229,14 @@ def test_command_prints_and_stores(capsys, tmp_path, monkeypatch):
     path = tmp_path / "b.json"
     assert cli.main([*SMALL, "--json", "--out", str(path)]) == 0
     captured = capsys.readouterr()
-    assert json.loads(captured.out) == bench.read_result(path)
+    assert json.loads(captured.out) == cost.read_result(path)
     assert captured.err == ""
     assert cli.main(SMALL) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[1] for line in lines[1:3]] == ["4", "8"]
-    assert lines[3].startswith("d = 3: ")
+    assert len(lines) == 1 + 2 * 4
+    assert {
+        tuple(line.replace("token data", "tokens").replace("closed form", "closed").split()[1:4]) for line in lines[1:]
+    } == {("float64", "3", "4"), ("float64", "3", "8")}
 
 
 def test_command_says_what_is_wrong(capsys, tmp_path, monkeypatch):

@@ -86,6 +86,8 @@ def test_intervals_are_tight():
 def test_nothing_is_known_where_a_function_is_not_defined():
     for x in (interval(1) / interval(-1, 1), interval(1) / interval(0, 1), interval(-1, 1).log(), interval(-2).log1p()):
         assert not x.low > -(10**300)
+    for divisor in (interval(-1, 0), interval(-1, "0.5")):
+        assert not (interval(1) / divisor).high < 10**300
     assert float(interval(0, 1).log().high) == 0
     unknown = interval(1) / interval(0, 1)
     assert float((unknown * 0).low) == float((unknown * 0).high) == 0
@@ -158,6 +160,77 @@ def test_margins_are_rounded_to_the_safe_side():
         assert Fraction(certify(lambda x=number: interval("-" + x), {}).margin) >= -Fraction(number)
 
 
+def test_a_margin_that_a_double_holds_is_not_moved():
+    assert certify(lambda: interval("0.25"), {}).margin == 0.25
+    assert certify(lambda: interval("-0.25"), {}).margin == -0.25
+
+
+def narrow_enough(width):
+    """A slack of 1 on boxes that are at most so wide on each side, of which nothing is known otherwise."""
+
+    def slack(**sides):
+        known = all((side.high - side.low) <= width for side in sides.values())
+        return interval(1) if known else interval(-1, 1)
+
+    return slack
+
+
+def test_every_box_looked_at_is_counted():
+    """The box, its middle, two halves for each side; then the same for what is left."""
+    one, two = {"x": (0, 1)}, {"x": (0, 1), "y": (0, 1)}
+    assert certify(narrow_enough(1), one).boxes == 1
+    assert certify(narrow_enough(0.5), one).boxes == 1 + 1 + 2
+    assert certify(narrow_enough(0.5), two).boxes == 1 + 1 + 4 + 2 * (1 + 4)
+    assert certify(lambda x: interval(-1, 1), {"x": (1, 1)}).boxes == 1 + 1  # a point cannot be halved
+    assert certify(narrow_enough(0.5), one, most_boxes=2).boxes == 2
+    assert certify(narrow_enough(0.5), one, most_boxes=1).verdict == "undecided"
+    assert certify(narrow_enough(0.5), one, most_boxes=3).verdict == "holds"
+
+
+def test_the_side_is_halved_that_lifts_both_lower_bounds_most():
+    """Halving y proves one half at a stroke and gains nothing on the other; halving x gains on both."""
+
+    def slack(x, y):
+        if y.high <= 0.5:
+            return interval(5)
+        if x.high - x.low <= 0.5:
+            return interval(0, 1)
+        return interval(-9, 1)
+
+    assert certify(slack, {"x": (0, 1), "y": (0, 1)}).boxes == 1 + 1 + 4
+
+
+def test_a_counter_example_is_the_first_box_on_which_the_violation_is_proved():
+    whole = certify(lambda x: interval(-1), {"x": (0, 1)})
+    assert (whole.boxes, whole.margin, whole.box) == (3, -1, {"x": (0, 1)})
+    found = certify(lambda x: -x, {"x": (0, 1)})  # 0 at an end of the whole box, which is no violation
+    assert (found.boxes, found.margin, found.box["x"]) == (4, -0.25, (Fraction(1, 4), Fraction(3, 4)))
+    single = certify(lambda x: interval(-1) if x.low == x.high else interval(-1, 1), {"x": (0, 1)})
+    assert single.box["x"] == (Fraction(1, 2), Fraction(1, 2))
+    assert certify(lambda: interval(-1, 0), {}).verdict == "undecided"
+
+
+def test_certificates_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        certify(lambda: interval(1), {}).verdict = "refuted"
+
+
+def test_an_undecided_margin_is_never_above_0():
+    """At n0 the slack is 1; that it stays there is not proved."""
+    flat, unknown = [(lambda: interval(-1, 1), {})], {}
+    assert certify_from(2, lambda n: interval(1), flat, unknown).margin == 0
+    assert certify_from(2, lambda n: interval(-3, 1), flat, unknown).margin == -3
+
+
+def test_a_growth_may_be_over_a_point():
+    found = certify_from(3, lambda n, a: n - a, [(lambda a: a, {"a": (1, 1)})], {"a": (1, 1)})
+    assert (found.verdict, found.margin) == ("holds", 2)
+    falls = certify_from(3, lambda n, a: a - n, [(lambda a: -a, {"a": (1, 1)})], {"a": (4, 4)} | {"a": (1, 1)})
+    assert falls.box["n"] == (3, 3)
+    second = certify_from(3, lambda n: 5 - n, [(lambda: interval(-1), {})], {})
+    assert second.box["n"] == (6, 6)
+
+
 def test_from_some_n_on():
     box = {"a": (1, 2)}
     rising = [(lambda u: 1 - u, {"u": (0, Fraction(1, 4))})]
@@ -177,14 +250,19 @@ def test_from_some_n_on():
 
 def test_identities():
     x, y = sympy.symbols("x y", positive=True)
-    assert certify_identity((x + y) ** 2 - x**2 - 2 * x * y - y**2, {"x": 1, "y": 2}).verdict == "holds"
+    right = certify_identity((x + y) ** 2 - x**2 - 2 * x * y - y**2, {"x": 1, "y": 2})
+    assert (right.verdict, right.margin, right.boxes) == ("holds", 0, 1)
     wrong = certify_identity(
         sympy.exp(x) * sympy.exp(y) - sympy.exp(x + y) - sympy.Rational(1, 10**9), {"x": 1, "y": 2}
     )
     assert wrong.verdict == "refuted"
     assert wrong.margin == pytest.approx(-1e-9)
+    assert wrong.boxes == 1
     assert wrong.box == {"x": (1, 1), "y": (2, 2)}
-    assert certify_identity(x * (x - 1), {"x": 1}).verdict == "undecided"  # 0 at the point alone
+    unknown = certify_identity(x * (x - 1), {"x": 1})  # 0 at the point alone
+    assert (unknown.verdict, math.isnan(unknown.margin), unknown.boxes) == ("undecided", True, 1)
+    small = certify_identity(x - 1 - sympy.Rational(1, 10**30), {"x": 1})
+    assert small.verdict == "refuted"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +277,8 @@ def test_identities():
         (lambda: interval(0.5), TypeError, "low = 0.5"),
         (lambda: interval(1) + 0.5, TypeError, "low = 0.5"),
         (lambda: certify(lambda a: a, {"a": (0, 0.5)}), TypeError, "a = 0.5"),
-        (lambda: certify(lambda a: a, {"a": (1, 0)}), ValueError, "must satisfy low <= high"),
+        (lambda: certify(lambda a: a, {"a": (1, 0)}), ValueError, "box: a = (1, 0): must satisfy low <= high"),
+        (lambda: certify(lambda a: a, {"a": (0, 1, 2)}), ValueError, "box: a = (0, 1, 2): must satisfy low <= high"),
         (lambda: certify(lambda a: a, {"a": (0, 1)}, most_boxes=0), ValueError, "most_boxes = 0"),
         (lambda: certify_from(1, lambda n: n, [], {}), ValueError, "n0 = 1"),
         (lambda: certify_from(2.5, lambda n: n, [], {}), TypeError, "n0 = 2.5"),

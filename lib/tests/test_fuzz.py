@@ -22,6 +22,7 @@ from attnsep import (
     bench,
     bounds,
     certify,
+    cost,
     counting,
     data,
     exact,
@@ -874,7 +875,7 @@ def _(result, data, rows, sight, found):
 
 @st.composite
 def drawn_instance(draw):
-    found = draw(token_data())
+    found = draw(token_data().filter(lambda data: data.d <= 1000))
     return {"data": found, "y": network.signs(draw(RNG), found.d, draw(st.integers(1, 6)), np)}
 
 
@@ -1390,14 +1391,16 @@ def _(result, data, kernel):
 # bench
 
 ROWS = [
-    {"mechanism": name, "n": n, "d": 8, "dtype": "float64", "median": time}
+    {"mechanism": name, "library": "attnsep", "n": n, "d": 8, "dtype": "float64"}
+    | dict.fromkeys(("median", "min", "max"), time)
     for name, times in (("softmax", (1.0, 2.0, 9.0)), ("linear", (2.0, 1.0, 1.0)))
     for n, time in zip((4, 8, 16), times, strict=True)
 ]
 
 
-@fuzz(bench.multiply_adds, n=some(1, 16, 10**300), d=some(1, 64), kernel=PAIR)
+@fuzz(cost.multiply_adds, n=some(1, 16, 10**300), d=some(1, 64), kernel=PAIR)
 def _(result, n, d, kernel):
+    n, d = int(n), int(d)  # a product of small NumPy integers wraps around
     assert result == (2 * n * n * d if kernel == "softmax" else 2 * n * d * d + 2 * n * d)
 
 
@@ -1405,26 +1408,49 @@ def _(result, n, d, kernel):
     bench.bench,
     n=some([1], (3, 2)),
     d=some([4]),
-    dtype=some("float64", "float32"),
+    dtype=some(["float64"], ("float32", "float64")),
     seconds=some(1e-9, 0.001),
+    most_work=some(1e3, 10**9),
     progress=some(False),
+    xp=some(None, np),
 )
-def _(result, n, d, dtype, seconds, progress):
-    assert len(result["rows"]) == 2 * len(n) * len(d)
+def _(result, n, d, dtype, seconds, most_work, progress, xp):
+    ours = [row for row in result["rows"] if row["library"] == "attnsep" and row["mechanism"] in ("softmax", "linear")]
+    assert len(ours) == 2 * len(n) * len(d) * len(dtype)
     assert all(0 < row["min"] <= row["median"] <= row["max"] for row in result["rows"])
 
 
-@fuzz(bench.crossover, rows=some(ROWS, ROWS[::2]), d=some(8), dtype=some("float64"))
+@fuzz(cost.crossover, rows=some(ROWS, ROWS[::2]), d=some(8), dtype=some("float64"))
 def _(result, rows, d, dtype):
     assert result in (None, 4, 8, 16)
 
 
-@fuzz(bench.medians, rows=some(ROWS), d=some(8), dtype=some("float64"))
+@fuzz(cost.medians, rows=some(ROWS), d=some(8), dtype=some("float64"))
 def _(result, rows, d, dtype):
     assert list(result) == [4, 8, 16]
 
 
-@fuzz(bench.result_text, result=some({"date": "2026-01-31", "rows": ROWS}, {"date": "", "rows": []}))
+@fuzz(cost.exponent, sizes=some([1, 2], (1.0, 10.0, 100.0)), numbers=some([3, 4], (5.0, 5.0, 5.0)))
+def _(result, sizes, numbers):
+    assert math.isfinite(result)
+
+
+@fuzz(
+    cost.least_seconds,
+    limits=some({"multiply_adds": 1e9, "powers": 2e8}),
+    n=some(1, 4096),
+    d=some(1, 64),
+)
+def _(result, limits, n, d):
+    assert result == pytest.approx(2 * int(n) ** 2 * int(d) / 1e9 + int(n) ** 2 / 2e8)
+
+
+@fuzz(cost.table, result=some({"rows": ROWS}, {"rows": []}))
+def _(text, result):
+    assert len(text.splitlines()) == 1 + len(result["rows"])
+
+
+@fuzz(cost.result_text, result=some({"date": "2026-01-31", "rows": ROWS}, {"date": "", "rows": []}))
 def _(text, result):
     assert json.loads(text) == result
 
@@ -1879,14 +1905,14 @@ fuzz(
 
 WITHOUT_ARGUMENTS = [
     arrays.quiet,
-    bench.result_path,
+    cost.result_path,
     framework.claims,
     graph.claims_map,
     record.record_path,
     record.read_record,
     tables.definitions_table,
 ]
-WITH_FILES = {"bench.read_result", "bench.write_result", "claims.tables.gpu_table", "files.write"}
+WITH_FILES = {"cost.read_result", "cost.write_result", "claims.tables.gpu_table", "files.write"}
 IN_OTHER_TESTS = {"cli.main": "test_fuzz_cli.py"}
 
 

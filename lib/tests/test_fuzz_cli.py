@@ -149,6 +149,9 @@ def run_shell(command, **options):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no /dev/full")
 def test_pipes_and_terminals_that_go_away(command, codes):
     done = run_shell(command)
+    bare = ["bash", "-c", f"'{sys.executable}' -c 'import array_api_compat.numpy' 2>&-"]
+    if command.endswith("2>&-") and subprocess.run(bare).returncode:
+        pytest.skip("this NumPy does not load without a standard error")
     assert done.returncode in codes
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr

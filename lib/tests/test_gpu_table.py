@@ -21,7 +21,10 @@ RUN = {
         "differ_from_record": ["a sentence"],
         "seconds": 0.2,
     },
-    "timings": [{"function": "softmax", "n": 1000000, "milliseconds": {"numpy": 8.12, "cupy": 0.2}}],
+    "timings": [
+        {"function": "softmax", "n": 1000000, "milliseconds": {"numpy": 8.12, "cupy": 0.2}},
+        {"function": "softmax attention", "n": 8, "milliseconds": {"attnsep": 3.0}, "mebibytes": {"attnsep": 70}},
+    ],
 }
 
 
@@ -43,6 +46,7 @@ def test_the_facts_of_a_run(tmp_path):
     assert rows["notebook cells"] == "left out: no Jupyter there"
     assert rows["claims that differ from the stored record"] == 1
     assert rows["softmax, n = 1000000"] == "numpy 8.12 ms, cupy 0.2 ms"
+    assert rows["softmax attention, n = 8"] == "attnsep 3 ms; attnsep 70 MiB"
 
 
 def test_each_claim_of_the_ledger_has_its_verdict(tmp_path):

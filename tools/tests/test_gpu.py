@@ -18,6 +18,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(gpu, "run_pytest", lambda *words: dict(PART))
     monkeypatch.setattr(gpu, "N", 100)
     monkeypatch.setattr(gpu, "ROUNDS", 1)
+    monkeypatch.setattr("attnsep.bench.find_spec", lambda name: None)  # PyTorch takes seconds to load
+    monkeypatch.setitem(gpu.ATTENTION, "numpy", {"float64": (64,), "float32": (8,)})
     first = framework.claims()[:2]
     monkeypatch.setattr(framework, "claims", lambda: first)
     monkeypatch.setattr("attnsep.claims.record.differences", lambda evidence, record: [])
@@ -33,7 +35,9 @@ def test_a_rehearsal_writes_what_the_page_reads(quick, tmp_path, capsys):
     result = json.loads(path.read_text())
     assert result["tests"] == PART
     assert [row["verdict"] for row in result["claims"]["rows"]] == ["holds", "holds"]
-    assert [row["n"] for row in result["timings"]] == [100] * 3
+    assert [row["n"] for row in result["timings"]] == [100] * 3 + [64] * 4 + [8] * 2
+    assert result["timings"][3]["function"] == "softmax attention, d = 66, float64"
+    assert set(result["timings"][3]["milliseconds"]) == {"attnsep"}
     assert "2 of" in repr(tables.gpu_table(path))
     assert capsys.readouterr().out.splitlines()[-2] == "12 passed, 0 failed, 2 skipped"
 

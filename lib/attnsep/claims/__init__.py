@@ -32,6 +32,7 @@ for part in (
     "readout",
     "limitations",
     "attentions",
+    "cost",
     "counting",
     "sensitivity",
     "neighbours",

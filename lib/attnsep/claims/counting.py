@@ -1,4 +1,4 @@
-"""Where linear attention wins: it costs less on long inputs, and at one threshold it counts where softmax saturates."""
+"""Where linear attention wins: at one threshold it counts where softmax saturates."""
 
 import math
 from dataclasses import replace
@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from attnsep import bench, counting, exact
+from attnsep import counting, exact
 from attnsep.arrays import to_numpy
-from attnsep.attention import PLAIN, values
+from attnsep.attention import values
 from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator, within
 from attnsep.claims.one_query import rounding
 from attnsep.claims.sampled import inside_clopper_pearson
@@ -319,72 +319,3 @@ def _window_case(data, kernel, pi, beta):
     if float(data.a) * float(counting.marked_mass(data.n, data.a, data.share, kernel)[0]) > data.gap:
         return at_least(pi, max(1 / 8, (1 - E) / 4), **reached)
     return at_most(pi, E, **reached)
-
-
-# Cost
-
-
-class CountingMatmul:
-    """An array namespace that counts the multiply-adds of its matrix products."""
-
-    def __init__(self, xp):
-        self.xp, self.multiply_adds = xp, 0
-
-    def __getattr__(self, name):
-        return getattr(self.xp, name)
-
-    def matmul(self, x, y):
-        """Return the product and count it."""
-        self.multiply_adds += x.shape[0] * x.shape[1] * y.shape[1]
-        return self.xp.matmul(x, y)
-
-
-@claim(
-    "attention-cost",
-    mark="completed",
-    source="Design tradeoffs, Failure signatures",
-    level="verified",
-    chapter=CHAPTER,
-    statement=r"For $n$ queries, keys and values of width $d$ the matrix products of the library's plain attention "
-    r"take $2n^2d$ multiply-adds for softmax, and $2nd^2 + 2nd$ for linear attention. So linear attention takes "
-    r"fewer if and only if $n > d + 1$.",
-    uses=["attention-streams"],
-    assumes="counted inside the path for every array library; the tuned one for NumPy takes n² more for softmax's sums",
-    control="the values are wider by this",
-    violations=(1,),
-)
-def attention_cost(xp, broken=None):
-    rng = generator(5311)
-    for n, d in ((1, 1), (3, 2), (5, 3), (5, 4), (5, 5), (40, 7), (7, 40), (700, 3), (900, 4)):
-        q, k, v = (xp.asarray(rng.uniform(0.1, 1, (n, w))) for w in (d, d, d + int(broken or 0)))
-        found = {}
-        for kernel in PAIR:
-            counter = CountingMatmul(xp)
-            PLAIN[kernel](counter, q, k, v)
-            found[kernel] = counter.multiply_adds
-            yield Case(-float(abs(found[kernel] - bench.multiply_adds(n, d, kernel))), reached={"n": n, "d": d})
-        same = (found["linear"] < found["softmax"]) == (n > d + 1)
-        yield Case(0.0 if same else -1.0, reached={"n": n, "d": d})
-
-
-@claim(
-    "cost-crossover",
-    mark="extension",
-    source="Design tradeoffs, Failure signatures",
-    level="measured",
-    chapter=CHAPTER,
-    statement=r"In the stored measurement (float64, $d = 32, 64, 128$, $n = 16, 32, \dots, 8192$, medians) linear "
-    r"attention took less time than softmax at every $n \ge 4d$, and more at every $n \le d/4$.",
-    uses=["attention-cost"],
-    assumes="one machine, the library's NumPy path; read from the stored file",
-    control="n is at least 4d/(1 + this) in the first half",
-    violations=(1, 31),
-)
-def cost_crossover(xp, broken=None):
-    rows = bench.read_result()["rows"]
-    for d in bench.D:
-        for n, times in bench.medians(rows, d).items():
-            if n * (1 + (broken or 0)) >= 4 * d:
-                yield at_most(times["linear"], times["softmax"], n=n, d=d)
-            elif 4 * n <= d:
-                yield at_most(times["softmax"], times["linear"], n=n, d=d)

@@ -230,7 +230,9 @@ def _counted(part):
 
 
 def _milliseconds(row):
-    return ", ".join(f"{library} {shown(median)} ms" for library, median in row["milliseconds"].items())
+    times = ", ".join(f"{library} {shown(median)} ms" for library, median in row["milliseconds"].items())
+    memory = ", ".join(f"{library} {shown(size)} MiB" for library, size in row.get("mebibytes", {}).items())
+    return f"{times}; {memory}" if memory else times
 
 
 def _gpu_verdict(row):

@@ -1,5 +1,10 @@
-"""The fast NumPy paths against 60 digits, against the plain path, and in what they leave behind."""
+"""The fast paths against 60 digits, against the plain path, and in what they leave behind."""
 
+import os
+import signal
+import threading
+import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import mpmath as mp
@@ -7,8 +12,8 @@ import numpy as np
 import pytest
 from array_api_compat import numpy as xp
 
-from attnsep import _fast_numpy, attention
-from attnsep._fast_numpy import linear_attention, softmax_attention
+from attnsep import _fast, attention
+from attnsep._fast import linear_attention, softmax_attention
 from attnsep.attention import attend
 
 DTYPES = ("float64", "float32")
@@ -35,6 +40,41 @@ def test_error_stays_within_four_roundings_of_the_scores(rng, dtype, size):
     assert np.max(np.abs(found - precise_softmax(q, k, v))) <= bound
 
 
+class StandIn:
+    """NumPy under CuPy's name: takes CuPy's panels and no threads, and notes which functions are asked for."""
+
+    __name__ = "cupy"
+
+    def __init__(self):
+        self.names = set()
+
+    def __getattr__(self, name):
+        self.names.add(name)
+        return getattr(np, name)
+
+
+@pytest.mark.parametrize("size", [1.0, 700.0])
+def test_what_the_gpu_would_compute(rng, monkeypatch, size):
+    """The same code with CuPy's panels; where CuPy is installed, with a GPU or without, it has every function used."""
+    stand_in = StandIn()
+    monkeypatch.setattr(_fast, "_library", lambda x: stand_in)
+    q, k, v = rng.standard_normal((3000, 5)), rng.standard_normal((1100, 5)), rng.standard_normal((1100, 3))
+    k *= size / np.max(np.abs(q @ k.T))
+    scores = q @ k.T
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    wanted = weights @ v / weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(softmax_attention(q, k, v), wanted, rtol=0, atol=1e-15 * (20 + size))
+    q, k = np.abs(q), np.abs(k)
+    wanted = q @ (k.T @ v) / (q @ k.sum(axis=0))[:, None]
+    np.testing.assert_allclose(linear_attention(q, k, v)[0], wanted, rtol=1e-12, atol=1e-14)
+    names = stand_in.names
+    assert {"matmul", "exp2", "einsum", "divide"} < names
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cupy = pytest.importorskip("cupy")
+    assert [name for name in sorted(names) if not hasattr(cupy, name)] == []
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_nearly_one_hot_rows(dtype):
     """One score at the limit of the exponent, the others far below: rows of the marked token's own value."""
@@ -46,12 +86,22 @@ def test_nearly_one_hot_rows(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_a_column_of_tiny_or_huge_values_keeps_its_digits(dtype):
+    """2 to a score times a value must not leave the range of the dtype, in any column."""
+    top, small = {"float64": (610.0, 1e-200), "float32": (60.0, 1e-25)}[dtype]
+    k, v = np.array([[1.0], [1.0]], dtype=dtype), np.array([[3.0, small, 1 / small, 0.0]] * 2, dtype=dtype)
+    for score in (-top, top):
+        found = softmax_attention(np.array([[score]], dtype=dtype), k, v)
+        np.testing.assert_allclose(found, v[:1], rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("threads", [1, 2, 5, None])
 @pytest.mark.parametrize("panel", [(2, 8), (3, 64), (256, 2**17)])
 @pytest.mark.parametrize("size", [1.0, 40.0])
 def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype, threads, panel, size):
-    for name, value in zip(("PANEL_ROWS", "PANEL_SCORES", "LEAST_SCORES"), (*panel, 1), strict=True):
-        monkeypatch.setattr(_fast_numpy, name, value)
+    monkeypatch.setitem(_fast.PANELS, "numpy", panel)
+    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
     q, k, v = ((size * rng.standard_normal(shape)).astype(dtype) for shape in ((17, 4), (29, 4), (29, 6)))
     v /= np.asarray(size, dtype=dtype)
     slow, _ = attention._softmax_plain(xp, q, k, v)
@@ -65,7 +115,7 @@ def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype,
 
 
 def test_one_thread_and_many_give_the_same_bits(rng, monkeypatch):
-    monkeypatch.setattr(_fast_numpy, "LEAST_SCORES", 1)
+    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
     q, k, v = (rng.standard_normal((900, 8)) for _ in range(3))
     assert np.array_equal(softmax_attention(q, k, v, 2), softmax_attention(q, k, v, 3))
     q, k = np.abs(q), np.abs(k)
@@ -74,7 +124,7 @@ def test_one_thread_and_many_give_the_same_bits(rng, monkeypatch):
 
 def test_the_callers_setting_of_blas_is_restored(rng, monkeypatch):
     threadpoolctl = pytest.importorskip("threadpoolctl")
-    monkeypatch.setattr(_fast_numpy, "LEAST_SCORES", 1)
+    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
 
     def threads():
         return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
@@ -93,10 +143,45 @@ def test_the_callers_setting_of_blas_is_restored(rng, monkeypatch):
 
 
 def test_without_threadpoolctl_one_thread_works(rng, monkeypatch):
-    monkeypatch.setattr(_fast_numpy, "_found", [None])
-    monkeypatch.setattr(_fast_numpy, "ThreadPoolExecutor", None)
+    monkeypatch.setattr(_fast, "_controller", lambda: None)
+    monkeypatch.setattr(_fast, "_pool", None)
     q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
     assert attend(q, k, v, threads=2).shape == (600, 8)
+
+
+@pytest.mark.parametrize("fault", [0, 1])
+def test_an_error_in_any_thread_is_raised_and_stops_the_others(fault):
+    """Blocks 0 and 1 run at the same time in two threads; one of them fails, in the caller's thread or in the other."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    before = [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
+    seen, gate = [], threading.Barrier(2)
+
+    def work(blocks):
+        for block in blocks:
+            seen.append(block.start)
+            if block.start < 2:
+                gate.wait(timeout=60)
+            if block.start == fault:
+                raise MemoryError("no room")
+            time.sleep(0.1)
+
+    with pytest.raises(MemoryError, match="no room"):
+        _fast._share(np, work, 100, 1, 2)
+    assert len(seen) < 5
+    assert [pool["num_threads"] for pool in threadpoolctl.threadpool_info()] == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own(rng, monkeypatch):
+    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
+    q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
+    wanted = softmax_attention(q, k, v, 2)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a lost thread would be waited for without end
+        os._exit(0 if np.array_equal(softmax_attention(q, k, v, 2), wanted) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.parametrize(("threads", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError)])

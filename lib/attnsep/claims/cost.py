@@ -1,0 +1,184 @@
+"""What softmax and linear attention cost: multiply-adds, and the measurement that is stored with the library."""
+
+import math
+
+from attnsep import cost
+from attnsep.attention import PLAIN
+from attnsep.claims.framework import Case, at_least, at_most, claim, generator, within
+from attnsep.spec import PAIR
+
+CHAPTER = "cost"
+SOURCE = "Design tradeoffs, Failure signatures"
+ONE_MACHINE = "one machine on one day, the library's NumPy path; read from the stored file"
+WIDTHS = (34, 66, 130)
+LARGE = (4096, 8192, 16384)
+
+
+def _measured(d, dtype="float64", library=cost.OURS, what="median"):
+    return cost.medians(cost.read_result()["rows"], d, dtype, library, what)
+
+
+class CountingMatmul:
+    """An array namespace that counts the multiply-adds of its matrix products."""
+
+    def __init__(self, xp):
+        self.xp, self.multiply_adds = xp, 0
+
+    def __getattr__(self, name):
+        return getattr(self.xp, name)
+
+    def matmul(self, x, y):
+        """Return the product and count it."""
+        self.multiply_adds += x.shape[0] * x.shape[1] * y.shape[1]
+        return self.xp.matmul(x, y)
+
+
+@claim(
+    "attention-cost",
+    mark="completed",
+    source=SOURCE,
+    level="verified",
+    chapter=CHAPTER,
+    statement=r"For $n$ queries, keys and values of width $d$ the matrix products of the library's plain attention "
+    r"take $2n^2d$ multiply-adds for softmax, and $2nd^2 + 2nd$ for linear attention. So linear attention takes "
+    r"fewer if and only if $n > d + 1$.",
+    uses=["attention-streams"],
+    assumes="counted inside the path for every array library; the tuned one for NumPy takes n² more for softmax's sums",
+    control="the values are wider by this",
+    violations=(1,),
+)
+def attention_cost(xp, broken=None):
+    rng = generator(5311)
+    for n, d in ((1, 1), (3, 2), (5, 3), (5, 4), (5, 5), (40, 7), (7, 40), (700, 3), (900, 4)):
+        q, k, v = (xp.asarray(rng.uniform(0.1, 1, (n, w))) for w in (d, d, d + int(broken or 0)))
+        found = {}
+        for kernel in PAIR:
+            counter = CountingMatmul(xp)
+            PLAIN[kernel](counter, q, k, v)
+            found[kernel] = counter.multiply_adds
+            yield Case(-float(abs(found[kernel] - cost.multiply_adds(n, d, kernel))), reached={"n": n, "d": d})
+        same = (found["linear"] < found["softmax"]) == (n > d + 1)
+        yield Case(0.0 if same else -1.0, reached={"n": n, "d": d})
+
+
+@claim(
+    "cost-crossover",
+    mark="extension",
+    source=SOURCE,
+    level="measured",
+    chapter=CHAPTER,
+    statement=r"In the stored measurement (float64, $d = 34, 66, 130$, medians) linear attention took less time than "
+    r"softmax at every $n \ge 4d$ up to 16384; at $d = 130$ it took more at $n = 16, 32, 64$.",
+    uses=["attention-cost"],
+    assumes=ONE_MACHINE,
+    control="n is at least 4d/(1 + this) in the first half",
+    violations=(1, 31),
+)
+def cost_crossover(xp, broken=None):
+    for d in WIDTHS:
+        for n, times in _measured(d).items():
+            if "softmax" not in times:
+                continue
+            if n * (1 + (broken or 0)) >= 4 * d:
+                yield at_most(times["linear"], times["softmax"], n=n, d=d)
+            elif d == 130 and n <= 64:
+                yield at_most(times["softmax"], times["linear"], n=n, d=d)
+
+
+@claim(
+    "cost-exponents",
+    mark="extension",
+    source=SOURCE,
+    level="measured",
+    chapter=CHAPTER,
+    statement=r"In the stored measurement the time grows like $n^p$, with $p$ between 1.8 and 2.2 for softmax ($n$ "
+    r"from 4096 to 16384), between 0.8 and 1.2 for linear attention and for softmax on the paper's data ($n$ from "
+    r"16384 to 131072), and between $-0.1$ and $0.1$ for the closed form ($n$ from 2048 to 131072): float64, least "
+    r"squares over the medians, $d = 34, 66, 130$.",
+    uses=["attention-cost"],
+    assumes=ONE_MACHINE,
+    control="every time is multiplied by n to this power",
+    violations=(0.3, 1),
+)
+def cost_exponents(xp, broken=None):
+    allowed = {
+        "softmax": (4096, 1.8, 2.2),
+        "linear": (16384, 0.8, 1.2),
+        "token data": (16384, 0.8, 1.2),
+        "closed form": (2048, -0.1, 0.1),
+    }
+    for d in WIDTHS:
+        for name, (first, low, high) in allowed.items():
+            found = {n: times[name] for n, times in _measured(d).items() if n >= first and name in times}
+            slope = cost.exponent([*found], [time * n ** (broken or 0) for n, time in found.items()])
+            yield within(slope, low, high, d=d)
+
+
+@claim(
+    "cost-memory",
+    mark="extension",
+    source=SOURCE,
+    level="measured",
+    chapter=CHAPTER,
+    statement=r"In the stored measurement the memory that a call adds at its peak, the output included, grows with an "
+    r"exponent of at most 1.1 for softmax ($n$ from 4096 to 16384) and for linear attention ($n$ from 16384 to "
+    r"131072). At $n = 16384$, $d = 66$ in float64 it is at most 56 MiB for softmax; all scores at once would be "
+    r"2048 MiB.",
+    assumes=ONE_MACHINE,
+    control="every memory is multiplied by n to this power",
+    violations=(0.4, 1),
+)
+def cost_memory(xp, broken=None):
+    for dtype in cost.DTYPES:
+        for d in WIDTHS:
+            for name, first in (("softmax", 4096), ("linear", 16384)):
+                measured = _measured(d, dtype, what="memory").items()
+                found = {n: pair[name] * n ** (broken or 0) for n, pair in measured if n >= first and name in pair}
+                yield at_most(cost.exponent([*found], [*found.values()]), 1.1, d=d)
+                if (name, dtype, d) == ("softmax", "float64", 66):
+                    yield at_most(found[16384], 56 * 2**20, n=16384, d=d)
+
+
+@claim(
+    "token-data-costs-little",
+    mark="extension",
+    source="Settings",
+    level="measured",
+    chapter=CHAPTER,
+    statement=r"In the stored measurement PyTorch's softmax attention on $n = 16384$ unequal rows took at least 50 "
+    r"times as long as the library's on the paper's data of the same size, whose rows are of two kinds; at $d = 66$ "
+    r"and $130$ in float64 at least 100 times.",
+    assumes=ONE_MACHINE,
+    control="ours takes this many times as long",
+    violations=(1000,),
+)
+def token_data_costs_little(xp, broken=None):
+    for dtype in cost.DTYPES:
+        for d in WIDTHS:
+            ours, peer = (_measured(d, dtype, library)[16384] for library in (cost.OURS, cost.PEER))
+            least = 100 if dtype == "float64" and d > 34 else 50
+            yield at_least(peer["softmax"] / ((broken or 1) * ours["token data"]), least, n=16384, d=d)
+
+
+@claim(
+    "cost-beside-pytorch",
+    mark="extension",
+    source=SOURCE,
+    level="measured",
+    chapter=CHAPTER,
+    statement=r"In the stored measurement the library's softmax attention took at most 1.10 times (float64) and 1.20 "
+    r"times (float32) as long as PyTorch's: medians, geometric mean over $n = 4096, 8192, 16384$ and "
+    r"$d = 34, 66, 130$, PyTorch with the better of $d$ and $d$ padded to a multiple of 16.",
+    assumes=ONE_MACHINE + "; scores of standard deviation 3",
+    control="ours takes this many times as long",
+    violations=(1.5, 2),
+)
+def cost_beside_pytorch(xp, broken=None):
+    for dtype, most in (("float64", 1.10), ("float32", 1.20)):
+        pairs = [
+            (_measured(d, dtype)[n]["softmax"], _measured(d, dtype, cost.PEER)[n]["softmax"])
+            for d in WIDTHS
+            for n in LARGE
+        ]
+        mean = math.exp(sum(math.log(ours / peer) for ours, peer in pairs) / len(pairs))
+        yield at_most(mean * (broken or 1), most, n=16384, d=130)
