@@ -61,9 +61,8 @@ def _resolved(name, address):
     return os.path.normpath(PurePosixPath(name).parent / address)
 
 
-def single_page(root, pages=None):
-    """Return the whole book as one page; `pages` says on which sheet each part of it begins."""
-    parts, pages = contents(), pages or {}
+def single_page(root, parts, sheets):
+    """Return the whole book as one page; `sheets` says where each page of the site begins, if known."""
     names = [name for _, files in parts for name in files]
     articles = {name: article(root, name, names) for name in names}
     head = BeautifulSoup((root / f"{names[0]}.html").read_text(encoding="utf-8"), "html.parser").head
@@ -77,7 +76,7 @@ def single_page(root, pages=None):
         rows.append(f"<h2>{caption}</h2>")
         for name in files:
             title = articles[name].h1.get_text()
-            rows.append(f'<p><a href="#{name}">{title}</a><span></span><b>{pages.get(name, "")}</b></p>')
+            rows.append(f'<p><a href="#{name}">{title}</a><span></span><b>{sheets.get(name, "")}</b></p>')
     book = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     return "\n".join(
         (
@@ -127,12 +126,17 @@ def main(folder, target):
     if chromium() is None:
         print(f"Chromium prints the book, and there is none: {', '.join(CHROMIUM)}", file=sys.stderr)
         return 2
-    names = [name for _, files in contents() for name in files]
+    parts = contents()
+    names = [name for _, files in parts for name in files]
+    missing = [name for name in names if not (root / f"{name}.html").exists()]
+    if missing:
+        print(f"{folder}: has no {missing[0]}.html; run `make book` first", file=sys.stderr)
+        return 2
     page, draft = root / "print.html", target.with_suffix(".tmp")
     try:
         sheets = {}
         for _ in range(2):
-            write(page, single_page(root, sheets))
+            write(page, single_page(root, parts, sheets))
             print_page(page, draft)
             before, sheets = sheets, first_sheets(draft, names)
         if before != sheets:

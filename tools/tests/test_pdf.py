@@ -42,7 +42,7 @@ def test_what_only_a_screen_needs_is_left_out_and_all_is_open(site):
 
 
 def test_the_page_has_contents_styles_and_mathjax_alone(site):
-    page = BeautifulSoup(pdf.single_page(site, {"chapters/b": 7}), "html.parser")
+    page = BeautifulSoup(pdf.single_page(site, pdf.contents(), {"chapters/b": 7}), "html.parser")
     assert [link["href"] for link in page.find_all("link")] == ["_static/a.css"]
     assert [script.get("src") for script in page.find_all("script")] == [None, "_static/mathjax/tex.js?v=2"]
     assert [row.get_text() for row in page.select("nav p")] == ["First", "Second7", "Third"]
@@ -63,6 +63,13 @@ def test_without_chromium_it_says_so(monkeypatch, capsys):
     assert "Chromium prints the book, and there is none" in capsys.readouterr().err
 
 
+def test_a_book_that_is_not_built_is_not_printed(site, monkeypatch, capsys):
+    monkeypatch.setattr(pdf, "chromium", lambda: "chromium")
+    (site / "chapters/b.html").unlink()
+    assert pdf.main(site, site / "book.pdf") == 2
+    assert "has no chapters/b.html; run `make book` first" in capsys.readouterr().err
+
+
 @pytest.fixture
 def printer(site, monkeypatch):
     """Replace Chromium: printing writes an empty file, and the chapters lie on the given sheets."""
@@ -72,7 +79,7 @@ def printer(site, monkeypatch):
         found = iter(sheets)
         monkeypatch.setattr(pdf, "ROOT", site)
         monkeypatch.setattr(pdf, "chromium", lambda: "chromium")
-        monkeypatch.setattr(pdf, "single_page", lambda root, pages: str(pages))
+        monkeypatch.setattr(pdf, "single_page", lambda root, parts, sheets: str(sheets))
         monkeypatch.setattr(pdf, "print_page", lambda page, path: (printed.append(page.read_text()), path.touch()))
         monkeypatch.setattr(pdf, "first_sheets", lambda path, names: next(found))
         monkeypatch.setattr(pdf, "PdfReader", lambda path: SimpleNamespace(pages=[1, 2]))
