@@ -287,7 +287,11 @@ def query_fires_probability(f_marked, f_other, n, m, tau):
     others = require_integer("n", n, least=2) - 1
     f_marked, f_other = _number("f_marked", f_marked), _number("f_other", f_other)
     tau = _number("tau", tau)
-    return fires_probability(column_probability([(f_marked, 1), (f_other, others)], tau), m)
+    try:
+        pi = column_probability([(f_marked, 1), (f_other, others)], tau)
+    except ValueError as error:  # which speaks of a threshold and of groups
+        raise ValueError(f"n, f_marked, f_other, tau: {error}") from None
+    return fires_probability(pi, m)
 
 
 def fires_probability(pi, m):

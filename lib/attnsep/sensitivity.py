@@ -186,6 +186,8 @@ def steps_within(errors, limit, start):
     (1, 2)
     """
     over = worst(errors) > float(require_probability("limit", limit))
+    if over.ndim != 1:
+        raise ValueError(f"errors: shape {over.shape}, must be (k,)")
     if not 0 <= require_integer("start", start, least=0) < len(over):
         raise ValueError(f"start = {start}: must be below {len(over)}")
     if over[start]:

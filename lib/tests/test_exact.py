@@ -311,6 +311,11 @@ def test_weights_of_the_kernels_go_straight_in():
         (lambda: exact.column_probability([(None, 2)], 1), TypeError, "weight = None"),
         (lambda: exact.column_probability([(1, -1)], 1), ValueError, "count = -1"),
         (lambda: exact.query_fires_probability(0.5, 0.5, 1, 1, 0.1), ValueError, "n = 1"),
+        (
+            lambda: exact.query_fires_probability(0.0, 1.0, 10**300, 1, 0),
+            ValueError,
+            "n, f_marked, f_other, tau: thres",
+        ),
         (lambda: exact.query_fires_probability(0.5, 0.5, 2, 0, 0.1), ValueError, "m = 0"),
         (lambda: exact.query_errors_exact(1, 1, 0.5, 1.0, 1.0, 4.0), ValueError, "n = 1"),
         (lambda: exact.query_errors_exact(4, 1, 0.5, 1.0, 0.5, 4.0), ValueError, "low = 1.0, high = 0.5"),

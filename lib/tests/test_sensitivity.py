@@ -203,3 +203,5 @@ def test_bad_steps_are_named():
         steps_within(errors, 0.2, 1)
     with pytest.raises(ValueError, match="limit = 2: must be a number strictly between"):
         steps_within(errors, 2, 0)
+    with pytest.raises(ValueError, match=r"errors: shape \(2, 2\), must be \(k,\)"):
+        steps_within(np.ones((4, 2, 2)), 0.5, 0)
