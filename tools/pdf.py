@@ -51,8 +51,11 @@ def article(root, name, names):
             del element["href"]
     for element in found.find_all("details"):
         element["open"] = ""
-    for element in found.select("details.hide summary"):
-        element.string = "Solution" if "solution" in element.get_text() else "Code"
+    for element in found.select("details.hide"):
+        if "solution" in element.summary.get_text():
+            element.summary.string = "Solution"
+        else:
+            element.decompose()  # code that the web folds, because the page is not about it
     found["id"] = name
     return found
 

@@ -12,7 +12,8 @@ HEAD = """<head><link rel="stylesheet" href="../_static/a.css?v=1"><script>windo
 PAGE = """<html>{head}<body><article><h1 id="top">{title}<a class="headerlink" href="#top">#</a></h1>
 <p><a href="#top">up</a><a href="b.html#lemma">there</a><a href="../c.html">out</a><a href="api-x.html">code</a>
 <a href="https://example.org">far</a><button>Copy</button><img src="../_images/f.png" alt="A falling line"></p>
-<details class="hide"><summary><span>Show the solution</span></summary>4</details></article></body></html>"""
+<details class="hide"><summary><span>Show the solution</span></summary>4</details>
+<details class="hide"><summary><span>Show code cell source</span></summary>import x</details></article></body></html>"""
 
 
 @pytest.fixture
@@ -38,7 +39,8 @@ def test_what_only_a_screen_needs_is_left_out_and_all_is_open(site):
     assert found.find("button") is None
     assert found.h1.get_text() == "First"
     assert found.details.has_attr("open")
-    assert found.summary.get_text() == "Solution"
+    assert [summary.get_text() for summary in found.find_all("summary")] == ["Solution"]
+    assert "import x" not in found.get_text()
 
 
 def test_the_page_has_contents_styles_and_mathjax_alone(site):
