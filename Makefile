@@ -10,7 +10,7 @@ URL ?=
 RESULT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-strict check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab fuzz mutants gpu pdf address clean
+.PHONY: help book test test-strict test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab fuzz mutants gpu pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,11 +18,14 @@ help:  ## list the verbs
 book: $(VENV)/.ready  ## build the book and print the page to open
 	@$(RUN) tools.steps book
 
-test: $(VENV)/.ready  ## everything CI runs: check, notebooks against their stored outputs, book, pages
-	@$(RUN) tools.steps format lint unit claims notebooks book pages
+test: $(VENV)/.ready  ## everything CI runs: check, notebooks against their stored outputs, book, pages, browser
+	@$(RUN) tools.steps format lint unit claims notebooks book pages web
 
 test-strict: $(VENV)/.ready  ## notebooks, and the claims in them, on a second array library that stands in for a GPU
 	@$(RUN) tools.steps "strict notebooks"
+
+test-web: $(VENV)/.ready  ## build the book and try its pages in the system's Chromium, offline, as a reader would
+	@$(RUN) tools.steps book web
 
 check: $(VENV)/.ready  ## format, lint, unit tests, claims; the verb for daily life
 	@$(RUN) tools.steps format lint unit claims

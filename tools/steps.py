@@ -7,7 +7,9 @@ import time
 
 from tools.files import PENDING, ROOT, pending
 
+NOT_RUN = 77  # exit status of a step that finds no browser
 PYTEST = ("-m", "pytest", "-q", "-n", "2", "--dist", "loadfile")
+OUTCOMES = {0: "passed", NOT_RUN: "NOT RUN"}
 STEPS = {
     "format": ("-m", "ruff", "format", "--check", "."),
     "lint": ("-m", "ruff", "check", "."),
@@ -29,6 +31,7 @@ STEPS = {
         ".",
     ),
     "pages": ("-m", "tools.pages", "_build/html"),
+    "web": (*PYTEST[:-1], "worksteal", "web"),
 }
 # A second array library, which promises nothing beyond the array API, stands in for a GPU.  The notebooks check every
 # claim, and their lines must be those that NumPy gave.  Not part of `make test`, whose time it would nearly double.
@@ -39,7 +42,7 @@ ENVIRONMENT = {"strict notebooks": {"ATTNSEP_BACKEND": "array_api_strict"}, "fuz
 
 
 def main(names):
-    """Run the steps; a failure does not stop the later ones, but makes the exit status 1."""
+    """Run the steps; a failure does not stop the later ones, but makes the exit status 1, as if nothing could run."""
     if pending():
         print(f"Nothing was run: {PENDING}.", file=sys.stderr)
         return 1
@@ -49,15 +52,17 @@ def main(names):
         start = time.monotonic()
         environment = os.environ | ENVIRONMENT.get(name, {})
         code = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT, env=environment).returncode
-        results.append((name, code == 0, time.monotonic() - start))
+        results.append((name, OUTCOMES.get(code, "FAILED"), time.monotonic() - start))
     print("--- summary")
-    for name, passed, seconds in results:
-        print(f"{name:<18}{'passed' if passed else 'FAILED'}{seconds:8.0f} s")
-    if ("book", True) in [result[:2] for result in results]:
+    for name, outcome, seconds in results:
+        print(f"{name:<18}{outcome:<7}{seconds:7.0f} s")
+    if ("book", "passed") in [result[:2] for result in results]:
         print(f"open {(ROOT / '_build/html/index.html').as_uri()}")
-    failed = sum(not passed for _, passed, _ in results)
-    print(f"{len(results) - failed} passed, {failed} failed")
-    return int(failed > 0)
+    passed, failed, left_out = (
+        sum(result[1] == outcome for result in results) for outcome in ("passed", "FAILED", "NOT RUN")
+    )
+    print(f"{passed} passed, {failed} failed" + (f", {left_out} NOT RUN: no Chromium here" if left_out else ""))
+    return int(failed > 0 or not passed)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,196 @@
+"""What a reader sees and does, on every page.
+
+``tools.pages`` reads the same files without a browser: alt texts, links and anchors, raw TeX.
+"""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from web.conftest import BUILT, Tab
+
+PAGES = sorted({path.relative_to(BUILT).as_posix() for path in BUILT.rglob("*.html")} - {"index.html"})
+PAGES = [name for name in PAGES if not name.startswith("_static/")]
+SEEN = [(1280, "light"), (400, "light"), (400, "dark"), (1280, "dark")]
+# axe-core: all of its rules once, and once more those that depend on colours or on the width.
+CHECKED = {(1280, "light"): {}, (400, "dark"): {"runOnly": ["color-contrast", "scrollable-region-focusable"]}}
+UNSET = """() => [...document.querySelectorAll("span.math, div.math")]
+  .filter(e => !e.querySelector("mjx-container") || e.querySelector("mjx-merror, [data-mjx-error]"))
+  .map(e => e.textContent.slice(0, 80))"""
+REACHABLE = """() => [...document.querySelectorAll("article pre")]
+  .every(e => e.scrollWidth <= e.clientWidth || getComputedStyle(e).overflowX === "visible" || e.tabIndex >= 0)"""
+SETTLED = f"() => document.getAnimations().every(motion => motion.playState !== 'running') && ({REACHABLE})()"
+# axe-core looks at each element for itself: of a formula and of equally coloured words of a cell, one is enough for it.
+THIN = """() => {
+  for (const formula of document.querySelectorAll("mjx-container")) formula.replaceWith("x");
+  for (const cell of document.querySelectorAll("pre")) {
+    const kinds = new Set();
+    for (const word of cell.querySelectorAll("span[class]:not(:has(*))")) {
+      if (kinds.has(word.className)) word.replaceWith(word.textContent);
+      kinds.add(word.className);
+    }
+  }
+}"""
+MISSING_PICTURES = (
+    """() => [...document.images].filter(e => e.complete && !e.naturalWidth).map(e => e.src.slice(-80))"""
+)
+# What sticks out to the right, unless a box around it scrolls; a box that hides it cuts it off.
+OVERFLOW = """() => {
+  const edge = document.documentElement.clientWidth + 1;
+  if (document.documentElement.scrollWidth > edge) return ["the page itself"];
+  const scrolls = e => e && (["auto", "scroll"].includes(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+  return [...document.querySelectorAll("article *")]
+    .filter(e => e.checkVisibility() && e.getBoundingClientRect().width > 1)
+    .filter(e => e.getBoundingClientRect().right > edge && !scrolls(e) && !e.closest("mjx-assistive-mml"))
+    .map(e => e.outerHTML.slice(0, 120));
+}"""
+
+
+@pytest.fixture(scope="module")
+def tab(browser):
+    return Tab(browser)
+
+
+@pytest.mark.parametrize("address", [*PAGES, "chapters/explorer.html?c=1"])  # the last one shows an error
+def test_a_page_is_whole_at_every_width_and_in_the_dark(tab, address):
+    page = tab.open(address)
+    assert page.evaluate(UNSET) == []
+    assert page.evaluate(MISSING_PICTURES) == []
+    open_all(page)
+    for width, scheme in SEEN:
+        show(page, width, scheme)
+        assert page.evaluate(OVERFLOW) == [], (width, scheme)
+    page.evaluate(THIN)
+    for (width, scheme), rules in CHECKED.items():
+        show(page, width, scheme)
+        page.wait_for_function(SETTLED)
+        assert violations(page, rules) == [], (width, scheme)
+    assert tab.problems == []
+
+
+def show(page, width, scheme):
+    """Give the page that width and colour scheme."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
+
+
+def open_all(page):
+    """Open the first dropdown by a click, and the others, which are made alike, at once."""
+    closed = page.locator("article details:not([open]) > summary")
+    if closed.count():
+        first = closed.first.element_handle()
+        first.click()
+        assert first.evaluate("e => e.parentElement.open")
+    page.evaluate("document.querySelectorAll('article details').forEach(details => { details.open = true; })")
+    page.mouse.move(0, 0)
+
+
+def violations(page, rules):
+    """Return what axe-core calls serious or critical."""
+    options = {"resultTypes": ["violations"], "preload": False, **rules}
+    found = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{row['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+        for row in found
+        if row["impact"] in ("serious", "critical")
+        for node in row["nodes"]
+    ]
+
+
+def test_the_first_page_leads_on(tab):
+    page = tab.open("index.html")
+    page.wait_for_url("**/chapters/index.html")
+    assert tab.problems == []
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_search_finds_the_golden_ratio(tab, width):
+    page = tab.open("chapters/index.html")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.locator(".search-button, .search-button__button, .search-button-field").locator("visible=true").first.click()
+    page.locator("input[type=search]").locator("visible=true").first.fill("golden ratio")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=golden+ratio*")
+    found = page.locator("#search-results li a", has_text=re.compile("golden ratio", re.IGNORECASE)).first
+    found.click()
+    page.wait_for_url("**/chapters/golden-ratio.html*")
+    assert "golden ratio" in page.inner_text("h1").lower()
+    assert tab.problems == []
+
+
+def test_a_theorem_s_link_leads_to_the_theorem(tab):
+    page = tab.open("chapters/explorer.html")
+    link = page.get_by_role("link", name=re.compile(r"^Lemma \d+$")).first
+    number, target = link.inner_text(), link.get_attribute("href")
+    link.click()
+    page.wait_for_url(f"**/{target}")
+    statement = page.locator(f"[id='{target.partition('#')[2]}']")
+    statement.wait_for()
+    page.wait_for_function(
+        "e => { const top = e.getBoundingClientRect().top; return top >= 0 && top < innerHeight; }",
+        arg=statement.element_handle(),
+    )
+    assert number in statement.inner_text()
+    assert tab.problems == []
+
+
+def test_the_copy_button_copies_the_cell(tab):
+    page = tab.open("chapters/main-theorem.html")
+    cell = page.locator("article div.highlight", has=page.locator("button.copybtn")).nth(2)
+    cell.hover()
+    cell.locator("button.copybtn").click()
+    page.evaluate("""() => {
+      const area = document.createElement("textarea");
+      document.querySelector("article").append(area);
+      area.focus();
+    }""")
+    page.keyboard.press("Control+v")
+    copied = page.locator("article > textarea").input_value()
+    assert copied.strip()
+    assert copied.strip() == cell.locator("pre").inner_text().strip()
+    assert tab.problems == []
+
+
+@pytest.mark.parametrize(
+    ("element", "check"),
+    [
+        ('<span class="math">\\(x\\)</span>', UNSET),
+        ('<img alt="A picture" src="none.png">', MISSING_PICTURES),
+        ('<p style="width: 3000px">wide</p>', OVERFLOW),
+        ('<div style="overflow: hidden"><p style="width: 3000px">cut off</p></div>', OVERFLOW),
+    ],
+)
+def test_a_check_finds_what_is_wrong(browser, tmp_path, element, check):
+    page = bad_page(Tab(browser), tmp_path, element)
+    assert page.evaluate(check)
+
+
+@pytest.mark.parametrize(
+    ("element", "problem"),
+    [
+        ("<script>nothing.at.all</script>", "script error: nothing is not defined"),
+        ("<script>console.error('no')</script>", "console error: no"),
+        ('<img alt="A picture" src="https://example.org/a.png">', "asks for https://example.org/a.png"),
+        ('<img alt="A picture" src="none.png">', "failed: "),
+    ],
+)
+def test_a_tab_hears_what_goes_wrong(browser, tmp_path, element, problem):
+    tab = Tab(browser)
+    bad_page(tab, tmp_path, element)
+    assert [found for found in tab.problems if found.startswith(problem)]
+
+
+def test_axe_and_the_keyboard_find_what_is_wrong(browser, tmp_path):
+    cell = '<pre style="overflow: auto; width: 3em" tabindex="-1">a long line of code</pre>'
+    page = bad_page(Tab(browser), tmp_path, f'{cell}<p style="color: #ccc; background: #fff">faint</p>')
+    assert not page.evaluate(REACHABLE)
+    found = violations(page, CHECKED[400, "dark"])
+    assert [problem.split(":")[0] for problem in found] == ["color-contrast", "scrollable-region-focusable"]
+
+
+def bad_page(tab, folder, element):
+    path = folder / "bad.html"
+    path.write_text(f"<!doctype html><html lang=en><title>Bad</title><article>{element}</article></html>")
+    return tab.open(str(path))
