@@ -5,7 +5,6 @@ them twice: after the first time it is known on which page each chapter begins.
 """
 
 import os
-import shutil
 import sys
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -15,16 +14,16 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import sync_playwright
 from pypdf import PdfReader
 
+from tools.browser import NAMES, chromium
 from tools.files import ROOT, write
 from tools.notebooks import address
 
-LEFT_OUT = "api-"  # the reference of the library, which is longer than the book
-CHROMIUM = ("chromium", "google-chrome", "chromium-browser", "chrome")
+LEFT_OUT = ("api-", "explorer")  # the reference of the library, longer than the book, and the page that needs a script
 ONLINE = ("a.headerlink", "button", "script", ".headerbtn", ".sd-summary-state-marker", "svg.sd-octicon")
 
 
 def contents():
-    """Return [(caption, names of pages)] in the order of _toc.yml, without the reference."""
+    """Return [(caption, names of pages)] in the order of _toc.yml, without what paper cannot hold."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     parts = [(part["caption"], [entry["file"] for entry in part["chapters"]]) for part in toc["parts"]]
     kept = [(caption, [f for f in files if not PurePosixPath(f).name.startswith(LEFT_OUT)]) for caption, files in parts]
@@ -91,7 +90,7 @@ def single_page(root, parts, sheets):
             f"<header><h1>{book['title']}</h1><p>An executable companion to arXiv 2310.11685</p>",
             f"<p>{book['author']}, {book['copyright']}</p><p>{address()}</p>",
             "<p>Code under the MIT license, text and figures under CC BY 4.0.",
-            "The reference of the library stands on the web alone.</p></header>",
+            "The explorer and the reference of the library stand on the web alone.</p></header>",
             f"<nav><h1>Contents</h1>{''.join(rows)}</nav>",
             *map(str, articles.values()),
             "</body></html>",
@@ -104,11 +103,6 @@ def first_sheets(path, names):
     reader = PdfReader(path)
     places = {unquote(name).removeprefix("/"): place for name, place in reader.named_destinations.items()}
     return {name: reader.get_destination_page_number(places[name]) + 1 for name in names}
-
-
-def chromium():
-    """Return the path of the system's Chromium, or None."""
-    return next(filter(None, map(shutil.which, CHROMIUM)), None)
 
 
 def print_page(page, path):
@@ -127,7 +121,7 @@ def main(folder, target):
     """Write the PDF; return the exit status."""
     root, target = Path(folder).resolve(), Path(target).resolve()
     if chromium() is None:
-        print(f"Chromium prints the book, and there is none: {', '.join(CHROMIUM)}", file=sys.stderr)
+        print(f"Chromium prints the book, and there is none: {', '.join(NAMES)}", file=sys.stderr)
         return 2
     parts = contents()
     names = [name for _, files in parts for name in files]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from bs4 import BeautifulSoup
 
-from tools import pdf
+from tools import browser, pdf
 
 HEAD = """<head><link rel="stylesheet" href="../_static/a.css?v=1"><script>window.MathJax = {}</script>
 <script src="../_static/mathjax/tex.js?v=2"></script><script src="../_static/other.js"></script></head>"""
@@ -56,11 +56,11 @@ def test_the_contents_are_the_books_without_the_reference():
     names = [name for _, files in pdf.contents() for name in files]
     assert names[0] == "chapters/index"
     assert "chapters/main-theorem" in names
-    assert not any("api-" in name for name in names)
+    assert not any("api-" in name or "explorer" in name for name in names)
 
 
 def test_without_chromium_it_says_so(monkeypatch, capsys):
-    monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
+    monkeypatch.setattr(browser.shutil, "which", lambda name: None)
     assert pdf.main("_build/html", "book.pdf") == 2
     assert "Chromium prints the book, and there is none" in capsys.readouterr().err
 
