@@ -18,8 +18,8 @@ help:  ## list the verbs
 book: $(VENV)/.ready  ## build the book and print the page to open
 	@$(RUN) tools.steps book
 
-test: $(VENV)/.ready  ## everything CI runs: check, notebooks against their stored outputs, book, pages, browser
-	@$(RUN) tools.steps format lint unit claims notebooks book pages web
+test: $(VENV)/.ready  ## everything CI runs: check, training, notebooks against their stored outputs, book, pages, browser
+	@$(RUN) tools.steps format lint unit claims learn notebooks book pages web
 
 test-strict: $(VENV)/.ready  ## notebooks, and the claims in them, on a second array library that stands in for a GPU
 	@$(RUN) tools.steps "strict notebooks"
@@ -42,11 +42,11 @@ format: $(VENV)/.ready  ## put code and notebooks into the project's format
 lock: $(VENV)/.ready  ## pin the newest allowed versions in requirements.lock
 	@$(RUN) tools.lock
 
-test-oldest: $(VENV)-oldest/.ready  ## unit tests, claims, notebooks with the oldest allowed versions (Python 3.11)
-	@$(VENV)-oldest/bin/python -m tools.steps unit claims notebooks
+test-oldest: $(VENV)-oldest/.ready  ## unit tests, claims, training, notebooks with the oldest allowed versions (Python 3.11)
+	@$(VENV)-oldest/bin/python -m tools.steps unit claims learn notebooks
 
 test-newest: $(VENV)-newest/.ready  ## the same with the newest allowed versions, whatever the lock says
-	@$(VENV)-newest/bin/python -m tools.steps unit claims notebooks
+	@$(VENV)-newest/bin/python -m tools.steps unit claims learn notebooks
 
 repeat: $(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready  ## reruns, other random draws, chapters twice, kills: what must not depend on luck; about an hour
 	@$(RUN) tools.repeat

@@ -141,6 +141,8 @@ BESIDE = {
     "files": set(),
     "cost": {"arrays", "data", "files", "spec"},
     "bench": {"_fast", "arrays", "attention", "cost", "data", "spec", "tokens"},
+    "recall": {"data"},
+    "learn": {"arrays", "bench", "counting", "data", "files", "learn"},
     "certify": {"arrays", "data"},
     "figures": set(),
 }

@@ -10,10 +10,12 @@ from tools.files import PENDING, ROOT, pending
 NOT_RUN = 77  # exit status of a step that finds no browser
 PYTEST = ("-m", "pytest", "-q", "-n", "2", "--dist", "loadfile")
 OUTCOMES = {0: "passed", NOT_RUN: "NOT RUN"}
+LEARN = "lib/tests/learn"  # training takes a minute, too long for daily life
 STEPS = {
     "format": ("-m", "ruff", "format", "--check", "."),
     "lint": ("-m", "ruff", "check", "."),
-    "unit": PYTEST,
+    "unit": (*PYTEST, "--ignore", LEARN),
+    "learn": (*PYTEST, LEARN),
     "oracles": ("-m", "pytest", "-q", "lib/tests/test_oracles.py"),
     "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),
     "fallback": ("-m", "tools.cupy_fallback"),

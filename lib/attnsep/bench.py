@@ -300,7 +300,7 @@ def _machine(xp):
         versions["CuPy"] = cupy.__version__
         gpu = {"gpu": cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()}
     return {
-        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.system(), **gpu},
+        "machine": {"cpu": cpu(), "cores": os.cpu_count(), "system": platform.system(), **gpu},
         "versions": versions,
         "threads": threads,
         "blas": _blas(),
@@ -308,7 +308,7 @@ def _machine(xp):
     }
 
 
-def _cpu():
+def cpu():
     """Return the processor's name; Linux keeps it in a file, and `platform` often has only the architecture."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -1,6 +1,6 @@
 """The command line: `attnsep claims` lists the ledger, `verify` runs it, `fires` and `sizes` compute the theorem.
 
-`bench` times both attentions.
+`bench` times both attentions, `learn` trains small models with them.
 """
 
 import argparse
@@ -19,6 +19,9 @@ from attnsep.claims.framework import alarm_sentence, claims, find
 from attnsep.claims.record import differences, read_record
 from attnsep.data import TokenData, require_integer
 from attnsep.exact import clopper_pearson, fires_probability
+from attnsep.learn import table
+from attnsep.learn.model import KERNELS
+from attnsep.learn.tasks import TASKS, task
 from attnsep.network import signs
 from attnsep.spec import PAIR, PARAMETERS, require_kernel, usage
 
@@ -55,11 +58,12 @@ def main(arguments=None):
     compared.add_argument("--seeds", type=int, default=0, metavar="K", help="other random draws, the K-th of them")
     _add_theorem(commands)
     _add_bench(commands)
+    _add_learn(commands)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal that lacks ⊗ should show an escape, not a traceback
         sys.stdout.reconfigure(errors="backslashreplace")
     options = parser.parse_args(arguments)
     try:
-        run = {"claims": _claims, "verify": _verify, "fires": _fires, "sizes": _sizes, "bench": _bench}
+        run = {"claims": _claims, "verify": _verify, "fires": _fires, "sizes": _sizes, "bench": _bench, "learn": _learn}
         code = run[options.command](options)
         if sys.stdout is not None:  # as it is where the terminal closed it
             sys.stdout.flush()  # here, where a reader that went away is no surprise
@@ -131,6 +135,60 @@ def _bench(options):
         cost.write_result(options.out, result)
     print(json.dumps(result) if options.json else cost.table(result))
     return 0
+
+
+def _add_learn(commands):
+    parser = commands.add_parser(
+        "learn",
+        help="train one small model, or a grid of them; needs the extra learn",
+        description="Train one small model and print its row, or all that a grid names. "
+        f"Tasks: {', '.join(TASKS)}. Kernels: {', '.join(KERNELS)}.",
+    )
+    parser.add_argument("task", nargs="?", help="the task to learn")
+    parser.add_argument("--kernel", default="softmax", help="which attention (default: softmax)")
+    parser.add_argument("--seed", type=int, default=0, help="of parameters, data and tests (default: 0)")
+    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings of the task")
+    parser.add_argument("--checkpoint", metavar="FILE", help="store the state there, and go on from it")
+    parser.add_argument("--grid", metavar="FILE", help="train what this JSON file lists, but for the rows in --out")
+    parser.add_argument("--jobs", type=int, default=1, help="processes for a grid (default: 1)")
+    parser.add_argument("--dask", metavar="ADDRESS", help="let the workers of this Dask scheduler train the grid")
+    parser.add_argument("--out", metavar="FILE", help="add the rows to this table")
+    parser.add_argument("--json", action="store_true", help="print rows as objects, one a line")
+
+
+def _learn(options):
+    from attnsep.learn.grid import read_grid, run_grid
+    from attnsep.learn.train import train
+
+    if (options.task is None) == (options.grid is None):
+        raise ValueError("learn: needs a task or --grid FILE, and not both")
+    if options.out is not None:
+        _require_writable(Path(options.out))  # before minutes of work
+    done = table.read_rows(options.out) if options.out is not None and Path(options.out).exists() else []
+    progress = not options.json
+    if options.grid is None:
+        chosen = task(options.task, dict(map(_setting, options.set)))
+        rows = [train(chosen, options.kernel, options.seed, checkpoint=options.checkpoint, progress=progress)]
+    else:
+        rows = run_grid(read_grid(options.grid), done=done, jobs=options.jobs, dask=options.dask, progress=progress)
+    for row in rows:
+        if options.out is not None:
+            table.add_row(options.out, row)
+        print(json.dumps(row, ensure_ascii=False) if options.json else _row_line(row))
+    return 0
+
+
+def _setting(word):
+    name, equals, value = word.partition("=")
+    if not equals:
+        raise ValueError(f"--set {word}: must be NAME=VALUE")
+    return name, value
+
+
+def _row_line(row):
+    result = ", ".join(f"{name} {value}" for name, value in row["result"].items() if name != "diverged")
+    failed = " (a loss was not finite)" if row["result"]["diverged"] else ""
+    return f"{table.command(row)}\n  {row['steps']} steps, {row['seconds']} s: {result}{failed}"
 
 
 def _require_writable(path):

@@ -257,6 +257,46 @@ def curves(x, series, *, title, x_label, y_label, x_scale="linear", y_scale="lin
         return _asking(title, figure)
 
 
+def seeds(x, panels, *, title, lines=None, x_label, y_label):
+    """Draw one dot for every trained model, and a line through the means of each kernel.
+
+    Parameters
+    ----------
+    x : sequence of int, length k
+        Sizes, on a logarithmic axis.
+    panels : dict of str to dict of str to array, shape (seeds, k)
+        By title and kernel, one number for each seed and size.
+    lines : dict of str to array, shape (k,), optional
+        What the dots are compared with, in every panel.
+    x_label, y_label : str
+        What the axes show.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    colours = {"softmax": (SOFTMAX, "o"), "elu+1": (LINEAR, "s"), "linear": (OTHERS[0], "^")}
+    with _style():
+        figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, 3.8), sharey=True, squeeze=False)
+        for axis, (name, kernels) in zip(axes[0], panels.items(), strict=True):
+            for kernel, values in kernels.items():
+                colour, marker = colours[kernel]
+                axis.plot(x, np.mean(values, axis=0), color=colour, linewidth=2, marker=marker, label=kernel)
+                for run in values:
+                    axis.plot(x, run, marker, color=colour, markersize=5, alpha=0.5, markerfacecolor="none")
+            for (label, y), dash in zip((lines or {}).items(), ("--", ":", "-."), strict=False):
+                axis.plot(x, y, color="black", linestyle=dash, linewidth=1.2, label=label)
+            axis.set(title=name, xlabel=x_label, xscale="log")
+            axis.set_xticks(x, [str(value) for value in x])
+            axis.minorticks_off()
+        axes[0, 0].set_ylabel(y_label)
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+        return _asking(title, figure)
+
+
 def heat_maps(matrices, *, title):
     """Draw matrices side by side, each on its own scale.
 

@@ -62,6 +62,18 @@ def test_curves_name_every_line_and_draw_falling_x_from_large_to_small():
     assert not figures.curves([1, 2], {"one": [1, 2]}, **labels).axes[0].xaxis_inverted()
 
 
+def test_seeds_draw_every_run_their_mean_and_the_lines():
+    values = np.array([[0.1, 0.5, 0.9], [0.3, 0.7, 0.9]])
+    panels = {"one": {"elu+1": values}, "two": {"softmax": values}}
+    figure = figures.seeds([20, 40, 80], panels, lines={"floor": values[0]}, x_label="N", y_label="loss", title="Why?")
+    for axis in figure.axes:
+        mean, *runs, line = (drawn.get_ydata() for drawn in axis.lines)
+        np.testing.assert_allclose(mean, [0.2, 0.6, 0.9])
+        np.testing.assert_array_equal(runs, values)
+        np.testing.assert_array_equal(line, values[0])
+    assert [text.get_text() for text in figure.legends[0].texts] == ["elu+1", "floor"]
+
+
 def test_heat_maps_hold_the_matrices():
     figure = figures.heat_maps({"a": np.eye(2), "b": np.ones((2, 3))}, title="Why?")
     assert [axis.get_images()[0].get_array().tolist() for axis in figure.axes] == [

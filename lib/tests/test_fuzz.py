@@ -33,6 +33,7 @@ from attnsep import (
     perturbed,
     ragged,
     readout,
+    recall,
     reference,
     sampling,
     scaling,
@@ -42,6 +43,7 @@ from attnsep import (
 )
 from attnsep.arrays import to_numpy
 from attnsep.claims import framework, graph, record, tables
+from attnsep.learn import model, table, tasks
 from lib.tests.fuzzing import ENTRIES, SETTINGS, attempt, drawn, fuzz, name_of, number, spoiled, strict
 
 # What good arguments are made of
@@ -1455,6 +1457,165 @@ def _(text, result):
     assert json.loads(text) == result
 
 
+# recall
+
+
+@fuzz(recall.recall_floor, pairs=some(1, 20, 10**300), features=some(1, 64))
+def _(result, pairs, features):
+    assert result == max(0, Fraction(pairs - features, 2 * pairs))
+
+
+# learn
+
+LEARN = some(*model.KERNELS)
+DRAWN = {
+    kind: tasks.task(name, settings)
+    for kind, name, settings in (
+        (tasks.Sequences, "edge", {"n": 32, "batch": 2, "width": 2, "tests": 1}),
+        (tasks.Tokens, "counting", {"n": 32, "batch": 2, "tests": 1}),
+        (tasks.Retrieval, "retrieval", {"pairs": 3, "batch": 2, "width": 2, "tests": 1}),
+        (tasks.Recall, "mqar", {"pairs": 2, "batch": 2, "width": 2, "d": 3, "tests": 1}),
+    )
+}
+ROW = {
+    **{"task": "mqar", "kernel": "softmax", "seed": 0, "settings": DRAWN[tasks.Recall].settings, "steps": 1},
+    **{"result": {"all": 0.5}, "versions": {}, "machine": {}, "seconds": 1.0},
+}
+
+
+@fuzz(model.require_learn_kernel, kernel=LEARN)
+def _(result, kernel):
+    assert result == kernel
+
+
+@fuzz(model.weights, q=some(np.ones((2, 3))), k=some(np.ones((4, 3))), kernel=LEARN, kept={"q", "k"})
+def _(result, q, k, kernel):
+    assert np.allclose(result, 1 / 4)
+
+
+@fuzz(model.initial_block, rng=RNG, d=some(1, 4), width=some(2), hidden=some(3), kind=some("full", "bare"))
+def _(result, rng, d, width, hidden, kind):
+    assert result["up"].shape == (d, hidden)
+
+
+BLOCK = model.initial_block(np.random.default_rng(1), d=2, width=2, hidden=3)
+
+
+@fuzz(model.block, p=some(BLOCK), x=some(np.ones((1, 2, 2))), kernel=LEARN, kept={"p", "x"})
+def _(result, p, x, kernel):
+    assert result.shape == x.shape
+
+
+@fuzz(model.gaussian, rng=RNG, rows=some(1, 5), columns=some(1, 3))
+def _(result, rng, rows, columns):
+    assert result.shape == (rows, columns)
+
+
+@fuzz(tasks.task, name=some("edge", "mqar"), settings=some(None, {}, {"steps": "200"}))
+def _(result, name, settings):
+    assert isinstance(result, tasks.TASKS[name])
+
+
+@fuzz(tasks.cross_entropy, outputs=some(np.zeros((2, 3))), targets=some(np.array([0, -1])), kept={"*"}, inputs=2)
+def _(result, outputs, targets):
+    near(float(result), math.log(3))
+
+
+BUDGET = {"steps": some(0, 100), "batch": some(1), "rate": some(0.001), "every": some(100), "clip": some(0, 1.5)}
+WIDTHS = {"width": some(1, 8), "tests": some(1, 5)}
+DATA = {"n": some(32, 64), "d": some(10, 4), "a": STRENGTH, "c": SHARE, "noise": some(0, 0.5)}
+for kind, more in (
+    (tasks.Task, {}),
+    (tasks.Sequences, {"layers": some(1, 2), "width": some(1), "block": some("full", "bare")}),
+    (tasks.Tokens, WIDTHS | DATA),
+    (tasks.Counting, WIDTHS | DATA),
+    (tasks.Edge, WIDTHS | DATA | {"a0": STRENGTH}),
+    (tasks.Digits, WIDTHS),
+    (tasks.Retrieval, WIDTHS | {"pairs": some(1, 20)}),
+    (tasks.Recall, WIDTHS | {"pairs": some(1, 20), "d": some(3, 8)}),
+):
+
+    @fuzz(kind, **BUDGET, **more, about_several=True)
+    def _(result, **given):
+        json.dumps(result.settings, allow_nan=False)
+
+
+@fuzz(tasks.Task.source, self=some(*DRAWN.values()), rng=RNG)
+def _(result, self, rng):
+    draw, tests = result
+    assert all(len(y) == 1 for _, y in tests.values())
+    assert len(draw(rng)[1]) == self.batch
+
+
+@fuzz(tasks.Digits.source, self=some(tasks.task("digits", {"batch": 3})), rng=RNG, inputs=2)
+def _(result, self, rng):
+    assert len(result[0](rng)[1]) == 3
+
+
+for kind, self in DRAWN.items():
+    GIVEN, ANSWERS = self.draw(np.random.default_rng(2))
+    P = self.initial(np.random.default_rng(3))
+    OUT = self.predict(P, GIVEN, "softmax")
+
+    @fuzz(kind.initial, self=some(self), rng=RNG)
+    def _(result, self, rng):
+        assert result
+
+    @fuzz(kind.predict, st.just({"inputs": GIVEN}), self=some(self), p=some(P), kernel=LEARN, kept={"p", "inputs"})
+    def _(result, self, p, inputs, kernel):
+        assert result.dtype == np.float32
+
+    @fuzz(kind.loss, self=some(self), outputs=some(OUT), targets=some(ANSWERS), kept={"*"}, inputs=2)
+    def _(result, self, outputs, targets):
+        assert result >= 0
+
+    @fuzz(kind.score, self=some(self), outputs=some(OUT), targets=some(ANSWERS), kept={"*"}, inputs=2)
+    def _(result, self, outputs, targets):
+        assert len(result) == self.batch
+
+    if kind is not tasks.Sequences:
+        counted = {"count": some(None, 2)} if kind is not tasks.Tokens else {}
+
+        @fuzz(kind.draw, self=some(self), rng=RNG, **counted)
+        def _(result, self, rng, count=None):
+            assert len(result[1]) == 2
+
+        @fuzz(kind.held_out, self=some(self), rng=RNG)
+        def _(result, self, rng):
+            assert all(len(y) == 1 for _, y in result.values())
+
+
+@fuzz(table.require_row, row=some(ROW))
+def _(result, row):
+    assert result == row
+
+
+@fuzz(table.rows_text, rows=some([ROW], []))
+def _(result, rows):
+    assert len(result.splitlines()) == len(rows)
+
+
+@fuzz(table.run_of, row=some(ROW))
+def _(result, row):
+    assert json.loads(result)[0] == "mqar"
+
+
+@fuzz(table.command, row=some(ROW))
+def _(result, row):
+    assert result.startswith("attnsep learn mqar --kernel softmax --seed 0 --set ")
+
+
+@fuzz(table.scores, rows=some([ROW]), name=some("mqar"), test=some("all"), kernel=some("softmax"), kept={"kernel"})
+def _(result, rows, name, test, kernel):
+    assert result == [0.5]
+
+
+@fuzz(table.interval, values=some([0.5, 1], [1e9, 0, -3.5]))
+def _(result, values):
+    assert min(values) <= result[0] <= max(values)
+    assert result[1] >= 0
+
+
 # reference
 
 NESTED = st.integers(1, 3).flatmap(
@@ -1853,6 +2014,15 @@ fuzz(
     y_scale=some("linear"),
     **FORMS,
 )(is_figure)
+fuzz(
+    figures.seeds,
+    x=some([20, 40, 80]),
+    panels=some({"a": {"softmax": np.ones((2, 3))}}, {"a": {"linear": np.eye(3)}, "b": {"elu+1": np.eye(3)}}),
+    lines=some(None, {"floor": np.zeros(3)}),
+    x_label=some("x"),
+    y_label=some("y"),
+    **FORMS,
+)(is_figure)
 fuzz(figures.heat_maps, matrices=some({"a": np.ones((2, 3)), "b": np.eye(2)}), **FORMS)(is_figure)
 fuzz(
     figures.tail_against_bound,
@@ -1905,7 +2075,10 @@ fuzz(
 
 WITHOUT_ARGUMENTS = [
     arrays.quiet,
+    bench.cpu,
     cost.result_path,
+    table.table_path,
+    table.grid_path,
     framework.claims,
     graph.claims_map,
     record.record_path,
@@ -1913,7 +2086,13 @@ WITHOUT_ARGUMENTS = [
     tables.definitions_table,
 ]
 WITH_FILES = {"cost.read_result", "cost.write_result", "claims.tables.gpu_table", "files.write"}
-IN_OTHER_TESTS = {"cli.main": "test_fuzz_cli.py"}
+WITH_FILES |= {"learn.table.read_rows", "learn.table.add_row", "learn.grid.read_grid"}
+IN_OTHER_TESTS = {
+    "cli.main": "test_fuzz_cli.py",
+    "learn.train.train": "learn/test_training.py",
+    "learn.train.trained_or_stored": "learn/test_training.py",
+    "learn.grid.run_grid": "learn/test_grid.py",
+}
 
 
 @pytest.mark.parametrize("function", WITHOUT_ARGUMENTS, ids=name_of)

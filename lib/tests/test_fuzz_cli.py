@@ -19,10 +19,12 @@ GOOD = {
     "fires": {"--n": "6", "--d": "5", "--m": "3", "--a": "0.7", "--c": "0.5", "--kernel": "softmax", "--gap": "0.1"},
     "sizes": {"--delta": "0.3", "--a0": "0.05", "--a1": "0.7", "--c": "0.9", "--t": "1", "--d-max": "40"},
     "bench": {"--n": "4", "--d": "3", "--dtype": "float64", "--seconds": "1e-9"},
+    "learn": {"--kernel": "elu+1", "--seed": "3"},
     "verify": {"--backend": "numpy", "--jobs": "1"},
     "claims": {},
 }
 MORE = {"fires": {"--seed": "3", "--draws": "20"}, "sizes": {"--gap": "0.1"}, "bench": {}, "verify": {}, "claims": {}}
+MORE["learn"] = {"--jobs": "2"}
 PLACES = ["no-such-folder/result.json", ".", "", "/proc/result.json", "bad\udcff/x.json", "a" * 300]
 
 
@@ -40,6 +42,9 @@ def command_lines(draw, verb):
     if verb == "verify":
         words += draw(st.sampled_from([["tensor-trick"], ["tensor-trick", "x"], ["def-vec"], ["é"], [" "]]))
         words += draw(st.sampled_from([[], ["--compare"]]))
+    if verb == "learn":
+        words += draw(st.sampled_from([["retrieval"], ["chess"], ["--grid", "x"], []]))
+        words += ["--set", "steps=0", draw(st.sampled_from(["pairs=3", "pairs=3", "pairs=", "x=1", "3"]))]
     if verb == "bench" and draw(st.integers(0, 3)) == 0:
         words += ["--out", draw(st.sampled_from(PLACES))]
     return words + draw(st.sampled_from([[], ["--json"], ["--json"], ["--no-such-option"]]))

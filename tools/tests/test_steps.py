@@ -44,6 +44,12 @@ def test_claims_are_compared_with_the_record():
     assert steps.STEPS["claims"][-4:] == ("verify", "--compare", "--jobs", "2")
 
 
+def test_every_unit_test_is_in_one_step_or_the_other():
+    assert steps.STEPS["unit"][-2:] == ("--ignore", steps.LEARN)
+    assert steps.STEPS["learn"][-1] == steps.LEARN
+    assert list((files.ROOT / steps.LEARN).glob("test_*.py"))
+
+
 def test_the_book_is_built_with_warnings_as_errors():
     assert {"-n", "-W", "--keep-going", "--all"} <= set(steps.STEPS["book"])
 

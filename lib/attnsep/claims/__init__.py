@@ -36,6 +36,7 @@ for part in (
     "counting",
     "sensitivity",
     "neighbours",
+    "learnt",
     "certified",
     "finite_sizes",
 ):  # a plain import statement would be sorted out of the book's order

@@ -1,0 +1,305 @@
+"""What small trained models learn: recall against its proved floor, the edge, counting, one benchmark."""
+
+import math
+from functools import cache
+from statistics import fmean
+
+import numpy as np
+
+from attnsep.arrays import to_numpy
+from attnsep.attention import attend
+from attnsep.claims.framework import at_least, at_most, claim, definition, equal, generator, within
+from attnsep.learn import table
+from attnsep.learn.model import KERNELS
+from attnsep.recall import REPORTED, recall_floor
+
+RECALL = "recall"
+SOURCE = "Next check 3"
+
+definition(
+    "def-recall",
+    mark="extension",
+    source=SOURCE,
+    chapter=RECALL,
+    statement=r"A memory has $N$ pairs: keys $k_1, \dots, k_N$ with values $e_1, \dots, e_N$, the unit vectors of "
+    r"$\mathbb{R}^N$. A query $q_i$ asks for the value of $k_i$, attention answers $\hat y_i = \sum_j f_{ij} e_j$, and "
+    r"the loss is $\frac1N \sum_i \frac12 \|e_i - \hat y_i\|^2$. Linear attention with $m$ features has the weights "
+    r"$f_{ij} = \langle \varphi(q_i), \varphi(k_j) \rangle / \sum_l \langle \varphi(q_i), \varphi(k_l) \rangle$, "
+    r"$\varphi(\cdot) \in \mathbb{R}^m$.",
+)
+
+
+def loss(xp, q, k, kernel):
+    """Return the loss of a memory whose i-th query asks for the i-th key."""
+    units = xp.eye(k.shape[0], dtype=k.dtype)
+    wrong = to_numpy(attend(q, k, units, kernel=kernel) - units)
+    return float(np.sum(wrong**2)) / (2 * k.shape[0])
+
+
+@claim(
+    "recall-floor",
+    mark="extension",
+    source=SOURCE,
+    level="verified",
+    chapter=RECALL,
+    statement=r"Linear attention with $m \le N$ features has a loss of at least $\frac12\bigl(1 - \frac mN\bigr)$, "
+    r"whatever the keys, the queries and the feature map. It is attained: put the keys into $m$ groups, and let "
+    r"$\varphi$ be the unit vector of the group.",
+    uses=["def-recall"],
+    control="the attention has this many features more",
+    violations=(1,),
+)
+def recall_floor_holds(xp, broken=None):
+    rng, more = generator(5410), int(broken or 0)
+    for N, m in ((2, 1), (5, 5), (12, 4), (40, 7), (100, 64)):
+        floor, reached = float(recall_floor(N, m)), {"N": N, "m": m}
+        for kernel in ("linear", "elu+1"):
+            q, k = (xp.asarray(rng.uniform(0.1, 2, (N, m))) for _ in range(2))
+            yield at_least(loss(xp, q, k, kernel), floor, 1e-12, **reached)
+        group = np.eye(m + more)[np.arange(N) % (m + more)]
+        yield equal(loss(xp, xp.asarray(group), xp.asarray(group), "linear"), floor, 1e-12, **reached)
+
+
+@claim(
+    "recall-in-the-plane",
+    mark="extension",
+    source=SOURCE,
+    level="verified",
+    chapter=RECALL,
+    statement=r"For softmax with scores $\langle q, k \rangle/\sqrt d$, width $d = 2$ is enough for every $N$: with "
+    r"$q_i = k_i$ evenly spread on the circle of radius $r$ the loss is at most $\varepsilon^2$, where $\varepsilon = "
+    r"(N-1)\exp\bigl(-\frac{r^2}{\sqrt2}(1 - \cos\frac{2\pi}{N})\bigr)$.",
+    uses=["def-recall"],
+    control="two neighbouring keys have moved together by this share of their distance",
+    violations=(1e-6, 1),
+)
+def recall_in_the_plane(xp, broken=None):
+    for N in (2, 3, 10, 100):
+        for factor in (4, 8, 16):
+            angle = 2 * math.pi * np.arange(N) / N
+            angle[1] -= (broken or 0) * angle[1]
+            gap = 1 - math.cos(2 * math.pi / N)
+            r = math.sqrt(math.sqrt(2) * factor / gap)
+            k = xp.asarray(r * np.stack([np.cos(angle), np.sin(angle)], axis=1))
+            epsilon = (N - 1) * math.exp(-(r**2) * gap / math.sqrt(2))
+            yield at_most(loss(xp, k / math.sqrt(2), k, "softmax"), epsilon**2, 1e-6, N=N, r=r)
+
+
+# Stored runs
+
+
+@cache
+def stored():
+    """Return the rows of the book's table."""
+    return table.read_rows()
+
+
+TRAINED = (20, 40, 60, 80, 100, 160, 200)
+FEATURES = 64
+
+
+def best(kernel, N):
+    """Return the best evaluation losses of the stored runs, seed by seed."""
+    return table.scores(stored(), "retrieval", test="best", kernel=kernel, pairs=N)
+
+
+@claim(
+    "recall-learnt",
+    mark="extension",
+    source=SOURCE,
+    level="measured",
+    chapter=RECALL,
+    statement=r"In the stored runs (64 features, three seeds each) softmax reached a loss of at most $0.001$ at $N = "
+    r"20, 40, 60, 80, 100, 160, 200$, and elu+1 at $N = 20, 40$. At $N = 80, 100, 160, 200$ every run of elu+1 ended "
+    r"between the floor $\frac12(1 - \frac{64}N)$ and $0.02$ above it.",
+    uses=["recall-floor"],
+    assumes="training to the stated rule; read from the stored table",
+    control="the floor is that of 64 − this features",
+    violations=(1,),
+)
+def recall_learnt(xp, broken=None):
+    for N in TRAINED:
+        yield at_most(max(best("softmax", N)), 0.001, N=N)
+        if N <= 40:
+            yield at_most(max(best("elu+1", N)), 0.001, N=N)
+        elif N >= 80:
+            floor = float(recall_floor(N, FEATURES - int(broken or 0)))
+            for found in best("elu+1", N):
+                yield within(found, floor, floor + 0.02, N=N)
+
+
+@claim(
+    "recall-reproduces",
+    mark="extension",
+    source=SOURCE,
+    level="measured",
+    chapter=RECALL,
+    statement=r"For softmax and for elu+1 and $N = 20, 40, 60, 80, 100, 160, 200$ the mean of our three losses is "
+    r"within $0.02$ of the loss that Schlag, Irie and Schmidhuber report.",
+    uses=["recall-learnt"],
+    assumes="their losses are reported, not recomputed",
+    control="their losses are multiplied by 1 + this",
+    violations=(0.001, 0.2),
+)
+def recall_reproduces(xp, broken=None):
+    for kernel, reported in REPORTED.items():
+        for N in TRAINED:
+            difference = abs(fmean(best(kernel, N)) - reported[N] * (1 + (broken or 0)))
+            yield at_most(difference, 0.02, N=N)
+
+
+@claim(
+    "recall-learnt-linear",
+    mark="extension",
+    source=SOURCE,
+    level="measured",
+    chapter=RECALL,
+    statement=r"Every stored run of the paper's linear attention (64 features, three seeds) reached a loss of $0.001$ "
+    r"at $N = 20$, after more than five times the steps of any run of elu+1. At $N = 100$ every one ended more than "
+    r"$0.03$ above the floor.",
+    uses=["recall-floor"],
+    assumes="training to the stated rule; read from the stored table",
+    control="at 1 elu+1 takes its place",
+    violations=(1,),
+)
+def recall_learnt_linear(xp, broken=None):
+    kernel = "elu+1" if broken else "linear"
+    yield at_most(max(best(kernel, 20)), 0.001, N=20)
+    steps = {k: table.scores(stored(), "retrieval", test="at", kernel=k, pairs=20) for k in (kernel, "elu+1")}
+    yield at_least(min(steps[kernel]), 5 * max(steps["elu+1"]), N=20)
+    yield at_least(min(best(kernel, 100)), float(recall_floor(100, FEATURES)) + 0.03, N=100)
+
+
+MQAR = (4, 8, 16)
+
+
+def answered(kernel, K):
+    """Return the shares of right answers in the stored MQAR runs, seed by seed."""
+    return table.scores(stored(), "mqar", test="all", kernel=kernel, pairs=K)
+
+
+@claim(
+    "mqar-learnt",
+    mark="extension",
+    source=SOURCE,
+    level="measured",
+    chapter=RECALL,
+    statement=r"In the stored MQAR runs (8 features, three seeds each) softmax answered more than $99.9\%$ of the "
+    r"questions at $K = 4, 8, 16$ pairs; every run of elu+1 more than $98\%$ at $K = 4$, less than $90\%$ at $K = 8$ "
+    r"and less than $60\%$ at $K = 16$.",
+    assumes="equal training; read from the stored table",
+    control="the runs of elu+1 have K divided by 2 to this",
+    violations=(1,),
+)
+def mqar_learnt(xp, broken=None):
+    for K in MQAR:
+        yield at_least(min(answered("softmax", K)), 0.999, K=K)
+        found = answered("elu+1", max(4, K >> int(broken or 0)))
+        yield at_least(min(found), 0.98, K=K) if K == 4 else at_most(max(found), {8: 0.9, 16: 0.6}[K], K=K)
+
+
+# The edge and counting
+
+EDGE = "edge-learnt"
+
+definition(
+    "def-edge-task",
+    mark="extension",
+    source="Next check 1",
+    chapter=EDGE,
+    statement=r"An example is a matrix of $D_0$ ($a_0 = 0.05$) or of $D_1$ ($a_1 = 0.7$), each with probability "
+    r"$\frac12$, with $d = 10$, $c = 0.5$, a mark at a random place, and independent Gaussian noise with standard "
+    r"deviation $0.15\sqrt{L}$ on every entry. Training sees $n = 8, 16, 32$; the tests have $n = 32, 64, 128, 256$, "
+    r"500 examples each.",
+)
+
+
+def right(name, kernel, n, **settings):
+    """Return the accuracies of stored runs on tests of size n, seed by seed."""
+    return table.scores(stored(), name, test=f"n = {n}", kernel=kernel, **settings)
+
+
+@claim(
+    "edge-learnt",
+    mark="extension",
+    source="Next check 1",
+    level="measured",
+    chapter=EDGE,
+    statement=r"In the stored runs of bare models (five seeds each, rates $0.001$ and $0.003$) softmax's mean "
+    r"accuracy at $n = 256$ exceeds that of elu+1 by more than $0.05$, and that of the paper's linear attention by "
+    r"more than $0.2$.",
+    uses=["def-edge-task"],
+    assumes="equal training; read from the stored table",
+    control="the tests are shorter by the factor 2 to this",
+    violations=(1, 3),
+)
+def edge_learnt(xp, broken=None):
+    n = 256 >> int(broken or 0)
+    for rate in (0.001, 0.003):
+        means = {k: fmean(right("edge", k, n, block="bare", rate=rate)) for k in KERNELS}
+        for kernel, least in (("elu+1", 0.05), ("linear", 0.2)):
+            yield at_least(means["softmax"] - means[kernel], least, n=n, rate=rate)
+
+
+@claim(
+    "edge-learnt-full",
+    mark="extension",
+    source="Next check 1",
+    level="measured",
+    chapter=EDGE,
+    statement=r"In the stored runs of full blocks (three seeds, rate $0.003$) softmax's mean accuracy is below that of "
+    r"elu+1 at $n = 32$, and exceeds it by more than $0.1$ at $n = 256$.",
+    uses=["def-edge-task"],
+    assumes="equal training; read from the stored table",
+    control="the longer tests are shorter by the factor 2 to this",
+    violations=(1, 3),
+)
+def edge_learnt_full(xp, broken=None):
+    gap = {}
+    for n in (32, 256 >> int(broken or 0)):
+        pair = [fmean(right("edge", kernel, n, block="full", rate=0.003)) for kernel in ("softmax", "elu+1")]
+        gap[n] = pair[0] - pair[1]
+    yield at_most(gap[32], 0, n=32)
+    yield at_least(gap[n], 0.1, n=n)
+
+
+@claim(
+    "counting-learnt",
+    mark="extension",
+    source="Open Question 3",
+    level="measured",
+    chapter=EDGE,
+    statement=r"With $A_{1/4}$ and $A_{3/4}$, marks at random places and the same noise, every stored run of softmax "
+    r"and of elu+1 (three seeds) was right in all 500 tests of each size, and every run of the paper's linear "
+    r"attention in more than $98\%$.",
+    uses=["def-count-data"],
+    assumes="equal training; read from the stored table",
+    control="at 1 the runs of the edge, where one token is marked, take their place",
+    violations=(1,),
+)
+def counting_learnt(xp, broken=None):
+    name, settings = ("edge", {"rate": 0.003}) if broken else ("counting", {})
+    for kernel in KERNELS:
+        for n in (32, 64, 128, 256):
+            found = min(right(name, kernel, n, block="bare", **settings))
+            yield at_least(found, 0.98 if kernel == "linear" else 1, n=n)
+
+
+@claim(
+    "digits-learnt",
+    mark="extension",
+    source=SOURCE,
+    level="measured",
+    chapter="digits",
+    statement=r"In the stored runs (three seeds each) softmax and elu+1 have mean accuracies above $0.9$ that differ "
+    r"by less than $0.02$. The paper's linear attention was right in less than half of the tests in every run.",
+    assumes="equal training; read from the stored table",
+    control="at 1 the paper's linear attention takes the place of elu+1",
+    violations=(1,),
+)
+def digits_learnt(xp, broken=None):
+    found = {kernel: table.scores(stored(), "digits", test="all", kernel=kernel) for kernel in KERNELS}
+    pair = [fmean(found[kernel]) for kernel in ("softmax", "linear" if broken else "elu+1")]
+    yield at_least(min(pair), 0.9)
+    yield at_most(abs(pair[0] - pair[1]), 0.02)
+    yield at_most(max(found["linear"]), 0.5)

@@ -1,0 +1,184 @@
+"""One transformer block whose attention can be exchanged, in array-API names alone, so that NumPy and JAX run it."""
+
+import math
+
+from array_api_compat import array_namespace
+
+from attnsep.arrays import require_choice
+from attnsep.data import require_generator, require_integer
+
+KERNELS = ("softmax", "linear", "elu+1")
+BLOCKS = ("full", "bare")
+
+
+def require_learn_kernel(kernel):
+    """Return `kernel` if a model can be trained with it, or raise a ValueError.
+
+    Examples
+    --------
+    >>> require_learn_kernel("hard")
+    Traceback (most recent call last):
+    ...
+    ValueError: kernel = 'hard': must be one of softmax, linear, elu+1
+    """
+    return require_choice("kernel", kernel, KERNELS)
+
+
+def weights(q, k, kernel, keep=None):
+    """Attention weights of batches of queries and keys.
+
+    Parameters
+    ----------
+    q : array, shape (..., rows, d)
+        Queries.
+    k : array, shape (..., n, d)
+        Keys.
+    kernel : str
+        softmax, linear or elu+1.
+    keep : array of bool, optional
+        True where a row may look, of a shape that broadcasts to (..., rows, n).
+
+    Returns
+    -------
+    array, shape (..., rows, n)
+        Rows sum to 1; those of linear attention may have negative entries.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is another one.
+
+    Notes
+    -----
+    Softmax: e^{s_i} over its sum with s_i = ⟨q, k_i⟩/√d.  Linear: ⟨q, k_i⟩ over its sum, as in the paper; 1/√d cancels.
+    elu+1: ⟨φ(q), φ(k_i)⟩ over its sum, φ(x) = x + 1 above 0 and e^x below.  The same numbers as
+    ``attnsep.attention.attend``, for batches.  Not checked: a sum of 0 in linear attention gives inf or NaN, because a
+    function that is traced cannot raise; training notices it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights(np.array([[2.0]]), np.array([[1.0], [3.0]]), "linear")
+    array([[0.25, 0.75]])
+    """
+    xp = array_namespace(q, k)
+    if require_learn_kernel(kernel) == "elu+1":
+        q, k = (xp.where(x > 0, x + 1, xp.exp(xp.minimum(x, xp.zeros_like(x)))) for x in (q, k))
+    scores = xp.matmul(q, xp.matrix_transpose(k))
+    if kernel == "softmax":
+        scores = scores / math.sqrt(q.shape[-1])
+        scores = scores if keep is None else xp.where(keep, scores, -xp.inf)
+        scores = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
+    elif keep is not None:
+        scores = xp.where(keep, scores, xp.zeros_like(scores))
+    return scores / xp.sum(scores, axis=-1, keepdims=True)
+
+
+def block(p, x, kernel, keep=None):
+    """One transformer block: attention, then a ReLU layer in every row.
+
+    Parameters
+    ----------
+    p : dict of array
+        ``q`` and ``k`` (d, width), ``v`` (d, d), ``up`` (d, hidden), ``bias`` (hidden,), ``down`` (hidden, d); in a
+        full block also the norms' scales ``before`` and ``between``, both (d,).
+    x : array, shape (batch, n, d)
+        Tokens.
+    kernel, keep
+        As in `weights`.
+
+    Returns
+    -------
+    array, shape (batch, n, d)
+
+    Notes
+    -----
+    Full: x + attention(norm(x)), then the same with the ReLU layer.  Bare: the ReLU layer sees nothing but the
+    attention's output, as in the paper's network.  norm(x) is x over the root of its mean square, times a scale.
+    Extension.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = initial_block(np.random.default_rng(1), d=4, width=2, hidden=8, kind="bare")
+    >>> block(p, np.ones((2, 3, 4)), "softmax").shape
+    (2, 3, 4)
+    """
+    xp = array_namespace(x)
+    full = "before" in p
+    seen = _norm(xp, x, p["before"]) if full else x
+    q, k, v = (xp.matmul(seen, p[name]) for name in "qkv")
+    mixed = xp.matmul(weights(q, k, kernel, keep), v)
+    x = x + mixed if full else mixed
+    hidden = xp.matmul(_norm(xp, x, p["between"]) if full else x, p["up"]) + p["bias"]
+    hidden = xp.matmul(xp.maximum(hidden, xp.zeros_like(hidden)), p["down"])
+    return x + hidden if full else hidden
+
+
+def _norm(xp, x, scale):
+    return x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + 1e-6) * scale
+
+
+def initial_block(rng, *, d, width, hidden, kind="full"):
+    """Draw a block's parameters.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the draws.
+    d, width, hidden : int
+        Width of the tokens, of queries and keys, and of the ReLU layer, each at least 1.
+    kind : str
+        full or bare.
+
+    Returns
+    -------
+    dict of numpy.ndarray
+        float32, as `block` takes it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks one of these rules.
+
+    Notes
+    -----
+    Matrices are Gaussian with variance 1/rows, biases 0, scales 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sorted(initial_block(np.random.default_rng(1), d=4, width=2, hidden=8, kind="bare"))
+    ['bias', 'down', 'k', 'q', 'up', 'v']
+    """
+    import numpy as np
+
+    require_generator(rng)
+    d, width, hidden = (
+        require_integer(name, size, least=1, most=10**4)
+        for name, size in (("d", d), ("width", width), ("hidden", hidden))
+    )
+    shapes = {"q": (d, width), "k": (d, width), "v": (d, d), "up": (d, hidden), "down": (hidden, d)}
+    p = {name: gaussian(rng, *shape) for name, shape in shapes.items()}
+    p["bias"] = np.zeros(hidden, np.float32)
+    if require_choice("kind", kind, BLOCKS) == "full":
+        p |= {name: np.ones(d, np.float32) for name in ("before", "between")}
+    return p
+
+
+def gaussian(rng, rows, columns):
+    """Draw a float32 matrix of independent Gaussians with variance 1/rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(float(gaussian(np.random.default_rng(1), 10000, 1).std()), 3)
+    0.01
+    """
+    import numpy as np
+
+    require_generator(rng)
+    rows, columns = (
+        require_integer(name, x, least=1, most=10**5) for name, x in (("rows", rows), ("columns", columns))
+    )
+    return (rng.standard_normal((rows, columns)) / math.sqrt(rows)).astype(np.float32)

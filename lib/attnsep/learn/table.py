@@ -1,0 +1,219 @@
+"""The committed table of training runs, one row a line; reading it needs no extra."""
+
+import json
+import math
+from pathlib import Path
+from statistics import fmean, stdev
+
+from attnsep.arrays import require_choice, text_of
+from attnsep.data import require_integer, require_items, require_real
+from attnsep.files import write
+from attnsep.learn.model import require_learn_kernel
+from attnsep.learn.tasks import TASKS, task
+
+RUN = ("task", "kernel", "seed", "settings")
+FIELDS = {*RUN, "steps", "result", "versions", "machine", "seconds"}
+# Student's t, 97.5 %, for 1, 2, … degrees of freedom.
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+
+
+def table_path():
+    """Return where the table lies that the book shows."""
+    return Path(__file__).with_name("results.jsonl")
+
+
+def grid_path():
+    """Return where the grid lies that makes this table."""
+    return Path(__file__).with_name("grid.json")
+
+
+def read_rows(path=None):
+    """Return the rows of a table; left out, of the one that the book shows.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or a line is no row.
+    """
+    path = table_path() if path is None else path
+    try:
+        path = Path(path)
+        return [require_row(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError, TypeError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise ValueError(f"path = {text_of(path)}: is no table of attnsep learn ({what})") from None
+
+
+def require_row(row):
+    """Return the row of a table, or raise an error that says what it lacks.
+
+    Examples
+    --------
+    >>> require_row({"task": "edge"})
+    Traceback (most recent call last):
+    ...
+    TypeError: row = {'task': 'edge'}: must be a row of attnsep learn
+    """
+    if not isinstance(row, dict) or not row.keys() >= FIELDS or not isinstance(row["result"], dict):
+        raise TypeError(f"row = {text_of(row)}: must be a row of attnsep learn")
+    task(row["task"], row["settings"])
+    require_learn_kernel(row["kernel"])
+    require_integer("seed", row["seed"], least=0)
+    return row
+
+
+def rows_text(rows):
+    """Return rows as text, one a line, in an order that does not depend on which came first.
+
+    Examples
+    --------
+    >>> rows_text([])
+    ''
+    """
+    rows = _require_rows(rows)
+    order = list(TASKS)
+    rows.sort(key=lambda row: (order.index(row["task"]), *row["settings"].values(), row["kernel"], row["seed"]))
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _require_rows(rows):
+    try:
+        return [require_row(row) for row in require_items("rows", rows)]
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"rows: {error}") from None
+
+
+def add_row(path, row):
+    """Store a row in a table, in place of an earlier one of the same run; the file may be new.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the file is there and is no table, or cannot be written.
+    """
+    path = Path(path)
+    rows = read_rows(path) if path.exists() else []
+    text = rows_text([other for other in rows if run_of(other) != run_of(row)] + [row])
+    try:
+        write(path, text)
+    except OSError as error:
+        raise ValueError(f"path = {str(path)!r}: cannot be written ({error.strerror or error})") from None
+
+
+def run_of(row):
+    """Return what makes a run: task, kernel, seed and all settings, as one text.
+
+    Examples
+    --------
+    >>> run_of({"task": "edge", "kernel": "softmax", "seed": 1, "settings": {"n": 64}})
+    '["edge", "softmax", 1, {"n": 64}]'
+    """
+    if not isinstance(row, dict) or not row.keys() >= set(RUN):
+        raise TypeError(f"row = {text_of(row)}: must have {', '.join(RUN)}")
+    return json.dumps([row[name] for name in RUN])
+
+
+def command(row):
+    """Return the command that makes a row.
+
+    Parameters
+    ----------
+    row : dict
+        A row of a table.
+
+    Returns
+    -------
+    str
+        With the settings that are not the default.
+
+    Examples
+    --------
+    >>> command(read_rows()[0]).startswith("attnsep learn ")
+    True
+    """
+    require_row(row)
+    default = task(row["task"]).settings
+    changed = [f"{name}={value}" for name, value in row["settings"].items() if value != default[name]]
+    words = f"attnsep learn {row['task']} --kernel {row['kernel']} --seed {row['seed']}"
+    return f"{words} --set {' '.join(changed)}" if changed else words
+
+
+def scores(rows, name, *, test, **wanted):
+    """One number of each row of a task, seed by seed.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As from `read_rows`.
+    name : str
+        The task.
+    test : str
+        Which number of the result.
+    **wanted
+        The kernel, or settings, that the rows must have.
+
+    Returns
+    -------
+    list of float
+        A number that was not finite counts as NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such row or number.
+
+    Examples
+    --------
+    >>> len(scores(read_rows(), "retrieval", test="best", kernel="softmax", pairs=20))
+    3
+    """
+    require_choice("name", name, TASKS)
+    if not isinstance(test, str):
+        raise TypeError(f"test = {text_of(test)}: must be a text")
+    found = {}
+    for row in _require_rows(rows):
+        has = row["settings"] | {"kernel": row["kernel"]}
+        if (
+            row["task"] == name
+            and all(has.get(key) == value for key, value in wanted.items())
+            and test in row["result"]
+        ):
+            found[row["seed"], run_of(row)] = row["result"][test]
+    if not found:
+        raise ValueError(
+            f"rows, name = {text_of(name)}, test = {text_of(test)}: the table has no such row with {wanted}"
+        )
+    return [math.nan if found[key] is None else float(found[key]) for key in sorted(found)]
+
+
+def interval(values):
+    """Mean of two to ten independent values and the half-width of its 95 % interval.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One for each seed.
+
+    Returns
+    -------
+    mean, half : float
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there are fewer than two values or more than ten, or one is not finite.
+
+    Notes
+    -----
+    Student's t: half = t s/√k with the standard deviation s of k values.  It supposes that they are about Gaussian; of
+    values that nearly all sit at a border, such as an accuracy of 1, it says little.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in interval([0.9, 0.92, 0.94])]
+    [0.92, 0.05]
+    """
+    values = [require_real("values", value) for value in require_items("values", values)]
+    if not 2 <= len(values) <= len(STUDENT) + 1:
+        raise ValueError(f"values = {values}: must be two to ten numbers")
+    return fmean(values), STUDENT[len(values) - 2] * stdev(values) / math.sqrt(len(values))

@@ -1,0 +1,622 @@
+"""Tasks for trained models: settings that turn a generator into data, and the model and loss that belong to them."""
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import ClassVar
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from attnsep.arrays import require_choice, text_of
+from attnsep.counting import SHARES
+from attnsep.data import TokenData, require_decimal, require_generator, require_integer, require_positive, require_real
+from attnsep.learn.model import BLOCKS, block, gaussian, initial_block, weights
+
+MOST = {"steps": 10**6, "batch": 4096, "every": 10**5, "layers": 8, "d": 1024, "width": 1024, "n": 4096, "pairs": 1024}
+MOST |= {"tests": 10**5}
+MISSING = "comes with the extra learn: pip install 'attnsep[learn]'"
+LEAST = {"steps": 0, "d": 3, "n": 32}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What all tasks share: the budget, which is the same for every kernel, and the tests.
+
+    Parameters
+    ----------
+    steps : int
+        Steps of Adam, a multiple of `every`.
+    batch : int
+        Examples in a step.
+    rate : float
+        Adam's learning rate.
+    every : int
+        Steps between two evaluations.
+    clip : float
+        Gradients are shortened to this length; 0 leaves them alone.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a setting breaks one of its rules.
+    """
+
+    steps: int = 1000
+    batch: int = 32
+    rate: float = 0.001
+    every: int = 100
+    clip: float = 1.0
+
+    name: ClassVar[str] = ""
+    stops: ClassVar[bool] = False
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type is int:
+                value = require_integer(field.name, value, LEAST.get(field.name, 1), MOST[field.name])
+            elif field.type is float:
+                value = require_real(field.name, value)
+                if value < 0:
+                    raise ValueError(f"{field.name} = {value!r}: must be at least 0")
+            object.__setattr__(self, field.name, value)
+        require_positive("rate", self.rate)
+        if self.steps % self.every:
+            raise ValueError(f"steps = {self.steps}: must be a multiple of every = {self.every}")
+
+    @property
+    def settings(self):
+        """All settings, as one dictionary."""
+        return asdict(self)
+
+    def source(self, rng):
+        """Return where the data come from.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the tests, and of the split where there is one.
+
+        Returns
+        -------
+        draw : callable
+            Takes a generator and returns inputs and targets of one batch.
+        tests : dict
+            Name of the test: (inputs, targets).
+        """
+        return self.draw, self.held_out(rng)
+
+
+def task(name, settings=None):
+    """Return a task by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of ``TASKS``.
+    settings : dict, optional
+        Settings that are not the default; numbers may be texts.
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is no such task or setting, or a value breaks its rule.
+
+    Examples
+    --------
+    >>> task("retrieval", {"pairs": "40"}).pairs
+    40
+    >>> task("retrieval", {"n": 3})
+    Traceback (most recent call last):
+    ...
+    ValueError: settings: retrieval has no 'n', only steps, batch, rate, every, clip, pairs, width, tests
+    """
+    kind = TASKS[require_choice("name", name, TASKS)]
+    settings = {} if settings is None else settings
+    if not isinstance(settings, dict):
+        raise TypeError(f"settings = {text_of(settings)}: must be a dictionary")
+    types = {field.name: field.type for field in fields(kind)}
+    for key in settings:
+        if key not in types:
+            raise ValueError(f"settings: {name} has no {text_of(key)}, only {', '.join(types)}")
+    return kind(**{key: _read(key, value, types[key]) for key, value in settings.items()})
+
+
+def _read(name, value, kind):
+    """Return what a text stands for where a number is wanted, everything else as it is."""
+    if kind is str or not isinstance(value, str):
+        return value
+    try:
+        return kind(value)
+    except ValueError:
+        raise ValueError(f"{name} = {value!r}: must be {'an integer' if kind is int else 'a number'}") from None
+
+
+# Classification of whole sequences
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequences(Task):
+    """Tasks that put a whole sequence into a class: blocks, the mean over the rows, one linear map."""
+
+    layers: int = 1
+    width: int = 16
+    block: str = "full"
+
+    channels: ClassVar[int] = 1
+    classes: ClassVar[int] = 2
+    positions: ClassVar[int] = 0
+    sees: ClassVar[str] = "rows"
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_choice("block", self.block, BLOCKS)
+
+    def initial(self, rng):
+        """Draw the model's parameters.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the draws.
+
+        Returns
+        -------
+        dict
+            Arrays of float32, blocks as a list.
+        """
+        require_generator(rng)
+        sizes = {"d": self.width, "width": self.width, "hidden": 4 * self.width, "kind": self.block}
+        p = {"embed": gaussian(rng, self.channels, self.width)}
+        if self.positions:
+            p["position"] = gaussian(rng, self.positions, self.width) * math.sqrt(self.positions)
+        p["blocks"] = [initial_block(rng, **sizes) for _ in range(self.layers)]
+        return p | {"head": gaussian(rng, self.width, self.classes), "bias": np.zeros(self.classes, np.float32)}
+
+    def predict(self, p, inputs, kernel):
+        """Return the scores of the classes.
+
+        Parameters
+        ----------
+        p : dict
+            As from `initial`.
+        inputs : dict of array
+            ``x`` (batch, n, channels) and ``keep`` (batch, n), False where a sequence has ended.
+        kernel : str
+            softmax, linear or elu+1.
+
+        Returns
+        -------
+        array, shape (batch, classes)
+        """
+        x, keep = inputs["x"], inputs["keep"]
+        xp = array_namespace(x)
+        x = xp.matmul(x, p["embed"])
+        x = x + p["position"] if "position" in p else x
+        for part in p["blocks"]:
+            x = block(part, x, kernel, keep[:, None, :])
+        kept = xp.where(keep[:, :, None], x, xp.zeros_like(x))
+        mean = xp.sum(kept, axis=1) / xp.sum(xp.astype(keep, x.dtype), axis=1, keepdims=True)
+        return xp.matmul(mean, p["head"]) + p["bias"]
+
+    def loss(self, outputs, targets):
+        """Return the mean cross-entropy, in nats."""
+        return cross_entropy(outputs, targets)
+
+    def score(self, outputs, targets):
+        """Return for each example whether the largest score is the right one; never where one is not finite."""
+        xp = array_namespace(outputs)
+        return (xp.argmax(outputs, axis=-1) == targets) & xp.all(xp.isfinite(outputs), axis=-1)
+
+
+def cross_entropy(outputs, targets):
+    """Mean of −log softmax(outputs)[target], over the examples whose target is not negative.
+
+    Parameters
+    ----------
+    outputs : array, shape (..., classes)
+        Scores.
+    targets : array of int, shape (...)
+        The right class, or -1 where nothing is asked.
+
+    Returns
+    -------
+    array, shape ()
+
+    Examples
+    --------
+    >>> float(cross_entropy(np.zeros((2, 4)), np.array([1, -1])).round(4))  # log 4
+    1.3863
+    """
+    xp = array_namespace(outputs, targets)
+    shifted = outputs - xp.max(outputs, axis=-1, keepdims=True)
+    chosen = targets[..., None] == xp.arange(outputs.shape[-1], dtype=targets.dtype)
+    right = xp.sum(xp.where(chosen, shifted, xp.zeros_like(shifted)), axis=-1)
+    loss = xp.log(xp.sum(xp.exp(shifted), axis=-1)) - right
+    asked = targets >= 0
+    return xp.sum(xp.where(asked, loss, xp.zeros_like(loss))) / xp.sum(xp.astype(asked, outputs.dtype))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tokens(Sequences):
+    """Noisy token data of the book: n is the largest size in training; tests go up to 8n."""
+
+    n: int = 32
+    d: int = 10
+    a: str = "0.7"
+    c: str = "0.5"
+    noise: float = 0.15
+    tests: int = 500
+    batch: int = 64
+    steps: int = 1000
+    rate: float = 0.003
+
+    def __post_init__(self):
+        super().__post_init__()
+        for size in self.sizes:
+            TokenData(n=size, d=self.d, a=self.a, c=self.c)
+        self._as_texts("a", "c")
+
+    def _as_texts(self, *names):
+        """Keep decimals as texts, so that 0.7 and "0.7" are one run."""
+        for name in names:
+            require_decimal(name, getattr(self, name))
+            object.__setattr__(self, name, str(getattr(self, name)))
+
+    @property
+    def channels(self):
+        """Width of a token."""
+        return self.d
+
+    @property
+    def sizes(self):
+        """Sizes in training: n/4, n/2 and n."""
+        return self.n // 4, self.n // 2, self.n
+
+    def draw(self, rng):
+        """Draw one batch of examples whose sizes are mixed.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the draws.
+
+        Returns
+        -------
+        inputs : dict of numpy.ndarray
+            ``x`` (batch, n, d), behind a sequence's end its tokens again, and ``keep`` (batch, n), False there.
+        targets : numpy.ndarray of int, shape (batch,)
+
+        Notes
+        -----
+        Zeros behind the end would give linear attention rows whose sum is 0, and with them NaN in the gradient.
+        """
+        require_generator(rng)
+        size = np.asarray(self.sizes)[rng.integers(3, size=self.batch)]
+        x = np.empty((self.batch, self.n, self.d), np.float32)
+        targets = np.zeros(self.batch, np.int32)
+        for n in self.sizes:
+            here = np.flatnonzero(size == n)
+            tokens, targets[here] = self._examples(rng, n, len(here))
+            x[here] = np.tile(tokens, (1, self.n // n, 1))
+        return {"x": x, "keep": np.arange(self.n) < size[:, None]}, targets
+
+    def held_out(self, rng):
+        """Draw the tests: sequences of the sizes n, 2n, 4n and 8n, the last three never seen in training.
+
+        Returns
+        -------
+        dict
+            Name of the test: (inputs, targets), as from `draw`.
+        """
+        require_generator(rng)
+        found = {}
+        for n in (self.n, 2 * self.n, 4 * self.n, 8 * self.n):
+            x, targets = self._examples(rng, n, self.tests)
+            found[f"n = {n}"] = {"x": x, "keep": np.ones((self.tests, n), bool)}, targets
+        return found
+
+    def _examples(self, rng, n, count):
+        """Return tokens and classes: the matrix without a mark, marks in the first column, noise in every entry."""
+        root = math.sqrt(math.log(n))
+        x = np.tile(TokenData(n=n, d=self.d, a=0, c=self.c).matrix(np).astype(np.float32), (count, 1, 1))
+        targets = rng.integers(2, size=count).astype(np.int32)
+        x[:, :, 0] = root * self._marks(rng, n, targets)
+        return x + np.float32(self.noise * root) * rng.standard_normal(x.shape, np.float32), targets
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edge(Tokens):
+    """D_0 against D_1 with noise: one marked token at a random place, its strength `a0` or `a`.
+
+    Notes
+    -----
+    Entries of A are multiples of √log n; the noise is Gaussian with standard deviation ``noise``·√log n.
+    """
+
+    a0: str = "0.05"
+
+    name: ClassVar[str] = "edge"
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._as_texts("a0")
+
+    def _marks(self, rng, n, targets):
+        marks = np.zeros((len(targets), n), np.float32)
+        strength = np.array([float(require_decimal("a", a)) for a in (self.a0, self.a)], np.float32)
+        marks[np.arange(len(targets)), rng.integers(n, size=len(targets))] = strength[targets]
+        return marks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting(Tokens):
+    """A quarter or three quarters of the tokens are marked, at random places, with noise: which is it?"""
+
+    name: ClassVar[str] = "counting"
+
+    def _marks(self, rng, n, targets):
+        marked = np.array([int(share * n) for share in SHARES])[targets]
+        order = rng.permuted(np.tile(np.arange(n), (len(targets), 1)), axis=1)
+        return np.float32(float(require_decimal("a", self.a))) * (order < marked[:, None])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Digits(Sequences):
+    """scikit-learn's 1797 handwritten digits as sequences of 64 pixels; ``tests`` of them are held out."""
+
+    tests: int = 500
+    layers: int = 2
+    width: int = 32
+    batch: int = 32
+    steps: int = 600
+    rate: float = 0.003
+
+    name: ClassVar[str] = "digits"
+    classes: ClassVar[int] = 10
+    positions: ClassVar[int] = 64
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_integer("tests", self.tests, least=1, most=1500)
+
+    def source(self, rng):
+        """Split all images at random; see `Task.source`."""
+        require_generator(rng)
+        try:
+            from sklearn.datasets import load_digits
+        except ImportError:
+            raise ImportError(f"scikit-learn is missing, and it {MISSING}") from None
+        data = load_digits()
+        x, y = (data.data[:, :, None] / 16).astype(np.float32), data.target.astype(np.int32)
+        order = rng.permutation(len(x))
+
+        def examples(chosen):
+            return {"x": x[chosen], "keep": np.ones((len(chosen), self.positions), bool)}, y[chosen]
+
+        def draw(rng):
+            return examples(rng.choice(order[self.tests :], self.batch))
+
+        return draw, {"all": examples(order[: self.tests])}
+
+
+# Recall
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retrieval(Task):
+    """Associative retrieval with unique keys: which value came with this key?
+
+    Parameters
+    ----------
+    pairs : int
+        N: a sequence pairs N keys with N values, both in random order.
+    width : int
+        Width of queries and keys: the number of features of elu+1.
+    tests : int
+        Sequences in an evaluation, each with all N queries.
+    steps, batch, rate, every, clip
+        As in `Task`; training stops before `steps` when the evaluation loss is at most 0.001, or after 10 evaluations
+        without a new best one.
+
+    Notes
+    -----
+    Values are unit vectors, y = e_v.  Keys are embedded and learnt; W_k sees the key and the value, W_q the key.
+    Loss ½‖y − ŷ‖².  Reported setting: Schlag, Irie and Schmidhuber (2021), section 6.1 and its public code, from which
+    we take the sizes and the initial laws.
+    """
+
+    pairs: int = 20
+    width: int = 64
+    tests: int = 20
+    steps: int = 100_000
+    clip: float = 0.0
+
+    name: ClassVar[str] = "retrieval"
+    stops: ClassVar[bool] = True
+
+    def initial(self, rng):
+        """Draw the model's parameters: embeddings of the keys, and the maps to keys and queries."""
+        require_generator(rng)
+        N, e = self.pairs, int(2.2 * self.pairs)
+
+        def uniform(bound, *shape):
+            return rng.uniform(-bound, bound, shape).astype(np.float32)
+
+        bound = 1 / math.sqrt(self.width)
+        return {
+            "embed": rng.standard_normal((N, e)).astype(np.float32),
+            "k": uniform(bound, N + e, self.width),
+            "k_bias": uniform(1 / math.sqrt(N + e), self.width),
+            "q": uniform(bound, e, self.width),
+            "q_bias": uniform(1 / math.sqrt(e), self.width),
+        }
+
+    def draw(self, rng, count=None, queries=1):
+        """Draw sequences with their questions.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the draws.
+        count : int, optional
+            How many sequences; left out, ``batch``.
+        queries : int
+            Questions about each, the first pairs of its random order; at most N.
+
+        Returns
+        -------
+        inputs : dict of numpy.ndarray
+            ``keys`` and ``values`` (count, N), ``asked`` (count, queries).
+        targets : numpy.ndarray of int, shape (count, queries)
+        """
+        require_generator(rng)
+        count = self.batch if count is None else require_integer("count", count, least=1, most=10**5)
+        queries = require_integer("queries", queries, least=1, most=self.pairs)
+        ordered = np.tile(np.arange(self.pairs, dtype=np.int32), (count, 1))
+        keys, values = rng.permuted(ordered, axis=1), rng.permuted(ordered, axis=1)
+        return {"keys": keys, "values": values, "asked": keys[:, :queries]}, values[:, :queries]
+
+    def held_out(self, rng):
+        """Draw the tests: ``tests`` sequences, all N questions about each."""
+        return {"all": self.draw(rng, self.tests, self.pairs)}
+
+    def predict(self, p, inputs, kernel):
+        """Return ŷ, shape (count, queries, N): for each question the sum of the weights of every value."""
+        xp = array_namespace(inputs["keys"])
+        N = inputs["keys"].shape[1]
+        embedded = xp.matmul(p["embed"], p["k"][N:, :]) + p["k_bias"]
+        k = _rows(xp, embedded, inputs["keys"]) + _rows(xp, p["k"], inputs["values"])
+        q = _rows(xp, xp.matmul(p["embed"], p["q"]) + p["q_bias"], inputs["asked"])
+        units = inputs["values"][:, :, None] == xp.arange(N, dtype=inputs["values"].dtype)
+        return xp.matmul(weights(q, k, kernel), xp.astype(units, q.dtype))
+
+    def loss(self, outputs, targets):
+        """Return the mean of ½‖y − ŷ‖² over all questions."""
+        values = self.score(outputs, targets)
+        return array_namespace(values).mean(values)
+
+    def score(self, outputs, targets):
+        """Return ½‖y − ŷ‖² for each question."""
+        xp = array_namespace(outputs)
+        units = targets[..., None] == xp.arange(outputs.shape[-1], dtype=targets.dtype)
+        return xp.sum((xp.astype(units, outputs.dtype) - outputs) ** 2, axis=-1) / 2
+
+
+def _rows(xp, table, index):
+    """Return table[index] for an array of any shape."""
+    flat = xp.take(table, xp.reshape(index, (-1,)), axis=0)
+    return xp.reshape(flat, (*index.shape, table.shape[1]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recall(Task):
+    """Multi-query associative recall (MQAR), reduced: K pairs, then each key once more; name its value there.
+
+    Parameters
+    ----------
+    pairs : int
+        K.  A sequence has 4K tokens: k_1 v_1 … k_K v_K, then 2K places for the questions.
+    d : int
+        Width of the tokens.
+    width : int
+        Width of queries and keys: the number of features of elu+1.
+    tests : int
+        Sequences in the test.
+    steps, batch, rate, every, clip
+        As in `Task`.
+
+    Notes
+    -----
+    Half of the 8K words are keys, half values; word 0 fills the empty places.  The keys and values of a sequence
+    differ.  The places of the questions have gaps g = 1, …, 2K behind the pairs, drawn without replacement with
+    p ∝ 0.01·g^{−0.99}.  Only the questions count.  Reported setting: Arora et al. (2023); we reduce the sizes, and each
+    token also sees the embedding of the token before it, so that one layer can suffice.
+    """
+
+    pairs: int = 8
+    d: int = 32
+    width: int = 8
+    tests: int = 500
+    batch: int = 32
+    steps: int = 1000
+    rate: float = 0.003
+
+    name: ClassVar[str] = "mqar"
+
+    @property
+    def words(self):
+        """Size of the vocabulary: 8K, keys below 4K, values from there on."""
+        return 8 * self.pairs
+
+    def initial(self, rng):
+        """Draw the model's parameters: two embeddings, one full block, one linear map."""
+        require_generator(rng)
+        p = {name: rng.standard_normal((self.words, self.d)).astype(np.float32) for name in ("embed", "previous")}
+        p["blocks"] = [initial_block(rng, d=self.d, width=self.width, hidden=4 * self.d)]
+        return p | {"head": gaussian(rng, self.d, self.words), "bias": np.zeros(self.words, np.float32)}
+
+    def draw(self, rng, count=None):
+        """Draw sequences.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the draws.
+        count : int, optional
+            How many; left out, ``batch``.
+
+        Returns
+        -------
+        inputs : dict of numpy.ndarray
+            ``x`` (count, 4K), words.
+        targets : numpy.ndarray of int, shape (count, 4K)
+            The value where a key is asked for, else -1.
+        """
+        require_generator(rng)
+        count = self.batch if count is None else require_integer("count", count, least=1, most=10**5)
+        K, half = self.pairs, self.words // 2
+        keys = 1 + np.argsort(rng.random((count, half - 1)), axis=1)[:, :K]
+        values = half + np.argsort(rng.random((count, half)), axis=1)[:, :K]
+        x = np.zeros((count, 4 * K), np.int32)
+        x[:, 0 : 2 * K : 2], x[:, 1 : 2 * K : 2] = keys, values
+        p = np.arange(1, 2 * K + 1) ** -0.99
+        # Gumbel noise: the K largest of log p + noise are draws without replacement.
+        places = 2 * K + np.argsort(-np.log(p) - rng.gumbel(size=(count, 2 * K)), axis=1)[:, :K]
+        targets = np.full((count, 4 * K), -1, np.int32)
+        np.put_along_axis(x, places, keys.astype(np.int32), axis=1)
+        np.put_along_axis(targets, places, values.astype(np.int32), axis=1)
+        return {"x": x}, targets
+
+    def held_out(self, rng):
+        """Draw the tests: ``tests`` new sequences."""
+        return {"all": self.draw(rng, self.tests)}
+
+    def predict(self, p, inputs, kernel):
+        """Return the scores of all words at every place, shape (count, 4K, 8K); a place sees those up to itself."""
+        words = inputs["x"]
+        xp = array_namespace(words)
+        before = _rows(xp, p["previous"], words)
+        before = xp.concat([xp.zeros_like(before[:, :1, :]), before[:, :-1, :]], axis=1)
+        x = _rows(xp, p["embed"], words) + before
+        place = xp.arange(x.shape[1])
+        for part in p["blocks"]:
+            x = block(part, x, kernel, place[:, None] >= place[None, :])
+        return xp.matmul(x, p["head"]) + p["bias"]
+
+    def loss(self, outputs, targets):
+        """Return the mean cross-entropy over the questions, in nats."""
+        return cross_entropy(outputs, targets)
+
+    def score(self, outputs, targets):
+        """Return for each sequence the share of its questions that are answered rightly."""
+        xp = array_namespace(outputs)
+        right = (xp.argmax(outputs, axis=-1) == targets) & xp.all(xp.isfinite(outputs), axis=-1)
+        return xp.sum(xp.astype(right, outputs.dtype), axis=-1) / self.pairs
+
+
+TASKS = {kind.name: kind for kind in (Edge, Counting, Retrieval, Recall, Digits)}

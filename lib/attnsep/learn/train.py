@@ -1,0 +1,220 @@
+"""Training with JAX and Optax: one task, one kernel, one seed make one row; a killed run goes on where it was."""
+
+import io
+import json
+import math
+import os
+import platform
+import sys
+import time
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from attnsep.arrays import text_of
+from attnsep.bench import cpu
+from attnsep.data import require_instance, require_integer
+from attnsep.files import write
+from attnsep.learn.model import require_learn_kernel
+from attnsep.learn.table import read_rows, run_of
+from attnsep.learn.tasks import MISSING, Task, task
+
+AT_ONCE = 2**22  # entries of the largest array of weights in an evaluation
+ENOUGH, PATIENCE = 0.001, 10
+
+
+def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
+    """Train one model and return its row.
+
+    Parameters
+    ----------
+    chosen : Task
+        As from ``tasks.task``.
+    kernel : str
+        softmax, linear or elu+1.
+    seed : int
+        Decides the initial parameters, the training data and the tests, each by a generator of its own.
+    checkpoint : str or path, optional
+        File for the state of the training, written at every evaluation.  If it exists, training goes on from there.
+    progress : bool
+        Show a bar on standard error if that is a terminal.
+
+    Returns
+    -------
+    dict
+        Ready for json.dump: ``task``, ``kernel``, ``seed``, ``settings``, ``steps`` (done), ``result``, ``versions``,
+        ``machine`` and ``seconds``; only ``seconds`` varies between runs on one machine.  ``result`` has for every test
+        the mean score, for ``retrieval`` the best evaluation loss (``best``) and its step (``at``); ``diverged`` is
+        True where a loss was not finite.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter breaks one of these rules, or the checkpoint belongs to another run.
+    ImportError
+        If the extra `learn` is missing.
+
+    Notes
+    -----
+    Adam with a constant rate; gradients longer than ``clip`` are shortened to it, and a step whose gradient is not
+    finite is left out.  Extension.
+    """
+    require_instance("chosen", chosen, Task)
+    require_learn_kernel(kernel)
+    run = {"task": chosen.name, "kernel": kernel, "seed": require_integer("seed", seed, least=0, most=2**32 - 1)}
+    run["settings"] = chosen.settings
+    jax, optax = _libraries()
+    versions = {"Python": platform.python_version()} | {
+        name: version(package) for name, package in (("NumPy", "numpy"), ("JAX", "jax"), ("Optax", "optax"))
+    }
+    place = {"cpu": cpu(), "cores": os.cpu_count(), "system": platform.system()}
+    run |= {"versions": versions, "machine": place | {"device": jax.devices()[0].device_kind}}
+    initial, data, tests = (np.random.default_rng([seed, k]) for k in range(3))
+    draw, tests = chosen.source(tests)
+    p = jax.tree.map(jax.numpy.asarray, chosen.initial(initial))
+    clip = optax.clip_by_global_norm(chosen.clip) if chosen.clip else optax.identity()
+    optimiser = optax.apply_if_finite(
+        optax.chain(clip, optax.adam(chosen.rate)), max_consecutive_errors=chosen.steps + 1
+    )
+    state = {"p": p, "optimiser": optimiser.init(p)}
+    log = {"step": 0, "best": math.inf, "at": 0, "strikes": 0, "diverged": False, "seconds": 0.0}
+    if checkpoint is not None and Path(checkpoint).exists():
+        state, log, data.bit_generator.state = _read_checkpoint(jax, checkpoint, state, run)
+    advance = jax.jit(partial(_advance, chosen, kernel, optimiser))
+    evaluate = jax.jit(lambda p, inputs, targets: chosen.score(chosen.predict(p, inputs, kernel), targets))
+    start = time.perf_counter() - log["seconds"]
+    with _bar(chosen.steps, log["step"], progress) as bar:
+        while log["step"] < chosen.steps and not _is_over(chosen, log):
+            batches = jax.tree.map(lambda *parts: np.stack(parts), *(draw(data) for _ in range(chosen.every)))
+            state, loss = advance(state, batches)
+            log["step"] += chosen.every
+            log["diverged"] = log["diverged"] or not math.isfinite(loss)
+            if chosen.stops:
+                _judge(log, _mean_score(evaluate, state["p"], *tests["all"]))
+            log["seconds"] = time.perf_counter() - start
+            bar.update(chosen.every)
+            if checkpoint is not None:
+                _write_checkpoint(jax, checkpoint, state, log, data, run)
+    result = {"diverged": log["diverged"]}
+    if chosen.stops:
+        result |= {"best": _finite(log["best"]), "at": log["at"]}
+    else:
+        result |= {name: _finite(_mean_score(evaluate, state["p"], *test)) for name, test in tests.items()}
+    seconds = round(time.perf_counter() - start, 1)
+    return run | {"steps": log["step"], "result": result, "seconds": seconds}
+
+
+def trained_or_stored(name, kernel, seed, settings=None):
+    """Train a model that the book's table has; without the extra say so on stderr and return the stored row.
+
+    Parameters
+    ----------
+    name, settings
+        As in ``tasks.task``.
+    kernel, seed
+        As in `train`.
+
+    Returns
+    -------
+    dict
+        A row, as from `train`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `train`, or if the table has no such row where it is needed.
+    """
+    chosen = task(name, settings)
+    try:
+        return train(chosen, kernel, seed)
+    except ImportError as error:
+        print(f"attnsep: {error}. The stored row is shown instead.", file=sys.stderr)
+    wanted = run_of({"task": name, "kernel": kernel, "seed": seed, "settings": chosen.settings})
+    for row in read_rows():
+        if run_of(row) == wanted:
+            return row
+    raise ValueError(f"name, kernel, seed, settings: the table has no row {wanted}")
+
+
+def _libraries():
+    try:
+        import jax
+        import optax
+    except ImportError as error:
+        raise ImportError(f"training needs {error.name}, which {MISSING}") from None
+    return jax, optax
+
+
+def _advance(task, kernel, optimiser, state, batches):
+    """Take one step of Adam for each batch; return the new state and the last loss."""
+    import jax
+
+    def loss(p, batch):
+        inputs, targets = batch
+        return task.loss(task.predict(p, inputs, kernel), targets)
+
+    def step(state, batch):
+        value, gradient = jax.value_and_grad(loss)(state["p"], batch)
+        updates, after = optimiser.update(gradient, state["optimiser"], state["p"])
+        return {"p": jax.tree.map(jax.numpy.add, state["p"], updates), "optimiser": after}, value
+
+    state, losses = jax.lax.scan(step, state, batches)
+    return state, jax.numpy.sum(losses) / len(losses)
+
+
+def _mean_score(evaluate, p, inputs, targets):
+    """Return the mean score over a test, a few examples at a time."""
+    count = len(targets)
+    most = max(1, min(count, AT_ONCE // max(array.shape[1] for array in inputs.values()) ** 2))
+    some = next(size for size in range(most, 0, -1) if count % size == 0)  # one shape, so one compilation
+    pieces = [slice(start, start + some) for start in range(0, count, some)]
+    scores = [np.asarray(evaluate(p, {k: x[part] for k, x in inputs.items()}, targets[part])) for part in pieces]
+    return float(np.mean(np.concatenate(scores), dtype=np.float64))
+
+
+def _judge(log, loss):
+    """Note an evaluation loss; a NaN is no progress."""
+    if loss < log["best"]:
+        log |= {"best": loss, "at": log["step"], "strikes": 0}
+    else:
+        log["strikes"] += 1
+
+
+def _is_over(task, log):
+    return task.stops and (log["best"] <= ENOUGH or log["strikes"] >= PATIENCE)
+
+
+def _finite(number):
+    return float(f"{number:.6g}") if math.isfinite(number) else None
+
+
+def _bar(total, done, progress):
+    from tqdm import tqdm
+
+    return tqdm(total=total, initial=done, unit="step", disable=None if progress else True, leave=False)
+
+
+# Checkpoints
+
+
+def _write_checkpoint(jax, path, state, log, data, run):
+    leaves = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
+    text = json.dumps({"run": run, "log": log, "data": data.bit_generator.state})
+    file = io.BytesIO()
+    np.savez(file, text=np.array(text), **leaves)
+    write(path, file.getvalue())
+
+
+def _read_checkpoint(jax, path, state, run):
+    """Return state, log and the data's generator state, or raise a ValueError that says why not."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            text = json.loads(str(stored["text"]))
+            leaves = [jax.numpy.asarray(stored[f"leaf{k}"]) for k in range(len(jax.tree.leaves(state)))]
+    except Exception as error:  # numpy, zipfile and json have their own words for a file that is none of theirs
+        raise ValueError(f"checkpoint = {text_of(str(path))}: is no checkpoint ({type(error).__name__})") from None
+    if differ := [name for name in run if json.loads(json.dumps(run[name])) != text["run"].get(name)]:
+        raise ValueError(f"checkpoint = {text_of(str(path))}: belongs to a run with another {', '.join(differ)}")
+    return jax.tree.unflatten(jax.tree.structure(state), leaves), text["log"], text["data"]

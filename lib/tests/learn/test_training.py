@@ -1,0 +1,139 @@
+"""Training with JAX: the same numbers as NumPy, right gradients, rows that a second run and a killed run repeat."""
+
+import json
+import sys
+
+import jax
+import numpy as np
+import pytest
+import scipy.stats
+
+from attnsep.learn import table
+from attnsep.learn.model import KERNELS
+from attnsep.learn.tasks import TASKS, task
+from attnsep.learn.train import train, trained_or_stored
+
+SMALL = {
+    "edge": {"n": 32, "batch": 4, "tests": 5, "width": 4, "layers": 2},
+    "counting": {"n": 32, "batch": 4, "tests": 5, "width": 4, "block": "bare"},
+    "retrieval": {"pairs": 5, "batch": 4, "tests": 2, "width": 4},
+    "mqar": {"pairs": 3, "batch": 4, "tests": 5, "width": 4, "d": 6},
+    "digits": {"batch": 4, "tests": 5, "width": 4, "layers": 1},
+}
+TINY = {"pairs": 4, "width": 4, "steps": 40, "every": 20, "tests": 3}
+
+
+def positive(p):
+    """Return parameters with positive entries: no row sum of linear attention comes near 0, and no ReLU a kink."""
+    return jax.tree.map(lambda x: np.abs(x) + 0.1, p)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", TASKS)
+def test_jax_computes_what_numpy_computes(name, kernel):
+    chosen, rng = task(name, SMALL[name]), np.random.default_rng(5)
+    draw, _ = chosen.source(rng)
+    p, (inputs, targets) = positive(chosen.initial(rng)), draw(rng)
+    inputs = {key: np.abs(x) for key, x in inputs.items()}
+
+    def both(p, inputs, targets):
+        outputs = chosen.predict(p, inputs, kernel)
+        return outputs, chosen.loss(outputs, targets), chosen.score(outputs, targets)
+
+    for found, wanted in zip(jax.jit(both)(p, inputs, targets), both(p, inputs, targets), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", TASKS)
+def test_gradients_are_finite_differences(name, kernel):
+    chosen, rng = task(name, SMALL[name]), np.random.default_rng(6)
+    draw, _ = chosen.source(rng)
+    inputs, targets = draw(rng)
+    inputs = {key: np.abs(x).astype(float) if x.dtype.kind == "f" else x for key, x in inputs.items()}
+    leaves, tree = jax.tree.flatten(jax.tree.map(lambda x: x.astype(float), positive(chosen.initial(rng))))
+    way = [rng.standard_normal(leaf.shape) for leaf in leaves]
+
+    def loss(step, inputs=inputs, targets=targets):
+        p = jax.tree.unflatten(tree, [leaf + step * w for leaf, w in zip(leaves, way, strict=True)])
+        return chosen.loss(chosen.predict(p, inputs, kernel), targets)
+
+    with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
+        found = float(jax.jit(jax.grad(loss))(0.0, inputs, targets))
+    wanted = (loss(1e-6) - loss(-1e-6)) / 2e-6
+    assert abs(found - wanted) <= 1e-6 * max(1, abs(wanted))
+
+
+def without_time(row):
+    return {name: value for name, value in row.items() if name != "seconds"}
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "elu+1"])
+def test_a_small_model_learns_and_a_second_run_is_the_same(kernel):
+    chosen = task("retrieval", {"pairs": 4, "width": 8, "steps": 2000, "rate": 0.01})
+    row = train(chosen, kernel, 3)
+    assert row["result"]["best"] <= 0.001
+    assert row["result"]["at"] == row["steps"] < 2000
+    assert without_time(row) == without_time(train(chosen, kernel, 3))
+    assert row["result"] != train(chosen, kernel, 4)["result"]
+
+
+def test_training_stops_after_ten_evaluations_without_progress():
+    row = train(task("retrieval", TINY | {"rate": 1e-30, "steps": 4000}), "softmax", 0)
+    assert (row["steps"], row["result"]["at"]) == (20 * 11, 20)
+
+
+def test_no_step_evaluates_the_initial_model():
+    row = train(task("edge", SMALL["edge"] | {"steps": 0}), "softmax", 0)
+    assert row["steps"] == 0
+    assert set(row["result"]) == {"diverged", "n = 32", "n = 64", "n = 128", "n = 256"}
+
+
+def test_a_checkpoint_of_another_run_is_rejected(tmp_path):
+    path = tmp_path / "state"
+    train(task("retrieval", TINY), "softmax", 0, checkpoint=path)
+    for settings, kernel, seed, what in (
+        (TINY, "linear", 0, "kernel"),
+        (TINY | {"rate": 0.1}, "softmax", 1, "seed, se"),
+    ):
+        with pytest.raises(ValueError, match=f"belongs to a run with another {what}"):
+            train(task("retrieval", settings), kernel, seed, checkpoint=path)
+    path.write_text("no checkpoint", encoding="utf-8")
+    with pytest.raises(ValueError, match="is no checkpoint"):
+        train(task("retrieval", TINY), "softmax", 0, checkpoint=path)
+
+
+def test_a_loss_that_is_not_finite_is_noted_and_leaves_the_parameters_alone():
+    row = train(task("retrieval", TINY | {"rate": 1e30}), "linear", 0)
+    assert row["result"]["diverged"]
+    json.dumps(row, allow_nan=False)
+
+
+def test_a_stored_row_comes_out_again():
+    """To the digits that another machine's rounding leaves: both kernels reach the goal, softmax as early as stored."""
+    for row in table.read_rows():
+        if (row["task"], row["seed"], row["settings"].get("pairs")) == ("retrieval", 0, 20) and row[
+            "kernel"
+        ] != "linear":
+            again = train(task("retrieval", row["settings"]), row["kernel"], 0)
+            assert again["result"]["best"] <= 0.001
+            assert abs(again["result"]["at"] - row["result"]["at"]) <= 200
+
+
+def test_without_the_extra_the_stored_row_is_shown_and_said_to_be_stored(monkeypatch, capsys):
+    row = trained_or_stored("retrieval", "softmax", 0, {"steps": 100_000})
+    assert capsys.readouterr().err == ""
+    monkeypatch.setitem(sys.modules, "jax", None)
+    stored = trained_or_stored("retrieval", "softmax", 0)
+    assert stored in table.read_rows()
+    assert stored["settings"] == row["settings"]
+    assert (
+        "comes with the extra learn: pip install 'attnsep[learn]'. The stored row is shown" in capsys.readouterr().err
+    )
+    with pytest.raises(ValueError, match="the table has no row"):
+        trained_or_stored("retrieval", "softmax", 999)
+
+
+def test_quantiles_are_students():
+    wanted = [scipy.stats.t.ppf(0.975, k) for k in range(1, 10)]
+    np.testing.assert_allclose(table.STUDENT, wanted, atol=5e-4)
