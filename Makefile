@@ -6,10 +6,11 @@ CHAPTER ?=
 ONLY ?=
 BACKEND ?= cupy
 COMPAT ?=
+URL ?=
 RESULT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-strict test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles fuzz mutants gpu clean
+.PHONY: help book test test-strict test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab fuzz mutants gpu pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +57,9 @@ test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumP
 test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against PyTorch and the package entmax
 	@$(VENV)-oracles/bin/python -m tools.steps oracles
 
+test-colab: $(VENV)/.ready $(VENV)-colab/.ready  ## open every chapter (or CHAPTER=name) alone, with Colab's versions and without the library; ten minutes
+	@$(RUN) tools.launch $(VENV)-colab $(if $(CHAPTER),"$(CHAPTER)")
+
 fuzz: $(VENV)/.ready  ## 300 random inputs for every public function and verb; make check has a few fixed ones
 	@$(RUN) tools.steps fuzz
 
@@ -67,6 +71,12 @@ gpu:  ## run all on a GPU with PYTHON's own packages and store the result (READM
 	@$(PYTHON) tools/environment.py
 	@$(PYTHON) -m tools.gpu --backend "$(BACKEND)" --compat "$(COMPAT)" --result "$(RESULT)"
 
+pdf: $(VENV)/.ready  ## print the book as _build/book.pdf; needs Chromium, takes a few minutes
+	@$(RUN) tools.steps book && $(RUN) tools.pdf _build/html _build/book.pdf
+
+address: $(VENV)/.ready  ## write the repository's public address, URL=https://host/owner/name, wherever it stands
+	@$(RUN) tools.address "$(URL)"
+
 clean:  ## remove the environments and all that was built
 	rm -rf $(VENV) $(VENV)-* _build .pytest_cache .ruff_cache lib/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -76,6 +86,6 @@ FIND_PYTHON = command -v $(PYTHON) >/dev/null 2>&1 || { echo "This project needs
 # What is newest changes from day to day, so that environment is made each time.
 .PHONY: $(VENV)-newest/.ready
 
-$(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready $(VENV)-cupy/.ready $(VENV)-oracles/.ready $(VENV)-mutants/.ready: pyproject.toml requirements.lock tools/environment.py
+$(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready $(VENV)-cupy/.ready $(VENV)-oracles/.ready $(VENV)-mutants/.ready $(VENV)-colab/.ready: pyproject.toml requirements.lock tools/environment.py
 	@$(FIND_PYTHON)
 	@$(PYTHON) tools/environment.py $(@D)

@@ -2,7 +2,7 @@
 
 The folder's name says which versions it gets: .venv those of requirements.lock, .venv-cupy the same and CuPy,
 .venv-oracles the same and PyTorch, .venv-mutants the same and cosmic-ray, .venv-oldest the oldest that pyproject.toml
-allows, .venv-newest the newest.
+allows, .venv-newest the newest, .venv-colab Colab's kernel and arrays, without this project.
 
 Without a folder it only says whether the Python is new enough.
 
@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 OLDEST = (3, 11)
+COLAB = ["numpy==2.0.*", "matplotlib==3.10.*", "ipython==7.34.*", "ipykernel==6.17.*"]
 LOCKED = ["--constraint", "requirements.lock", "--editable", ".[dev]"]
 VERSIONS = "from importlib.metadata import version as v; print('numpy', v('numpy'), 'matplotlib', v('matplotlib'))"
 
@@ -59,6 +60,8 @@ def installs(kind, python):
         return [pip + LOCKED + [cupy()]]
     if kind in ("oracles", "mutants"):
         return [pip + LOCKED[:-1] + [".[dev,%s]" % kind]]
+    if kind == "colab":
+        return [pip + COLAB]
     if kind == "newest":
         return [pip + ["--editable", ".[dev]"]]
     if kind == "oldest":  # pip only knows the newest

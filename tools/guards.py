@@ -43,6 +43,8 @@ def _cell_problems(number, cell):
     if cell.source.rstrip().endswith(";"):
         yield "ends in ';', which nbval does not honour"
     tags = set(cell.metadata.get("tags", []))
+    if any("image/png" in output.get("data", {}) for output in cell.outputs) and not _asks(cell.source):
+        yield "draws a figure whose title= is no question"
     if re.search(r"nbval[-_]|NBVAL", cell.source + " ".join(tags)):
         yield "asks nbval to look away"
     elif not tags <= (READER_TAGS if cell.get("id") != "launch" else {"remove-cell"}):
@@ -63,6 +65,36 @@ def _output_problems(output, metadata):
     alt = metadata.get("mystnb", {}).get("image", {}).get("alt", "")
     if "image/png" in data and len(alt) < SHORTEST_ALT:
         yield "shows a figure without alt text (cell metadata mystnb.image.alt)"
+
+
+def _asks(source):
+    titles = [
+        node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.keyword) and node.arg == "title"
+    ]
+    return any(isinstance(title, ast.Constant) and str(title.value).endswith("?") for title in titles)
+
+
+EXERCISE = re.compile(r"^```\{admonition\} Exercise (\d+)(: predict, then run)?$", re.MULTILINE)
+HINT = re.compile(r"^```\{dropdown\} Hint$", re.MULTILINE)
+LEAST_EXERCISES = 2
+
+
+def exercise_problems(name, notebook):
+    """Return what a chapter's exercises lack: two of them, one prediction, hints, solutions that ran."""
+    found, numbers, predictions = [], [], 0
+    for cell, after in zip(notebook.cells, [*notebook.cells[1:], None], strict=True):
+        for title in EXERCISE.finditer(cell.source if cell.cell_type == "markdown" else ""):
+            numbers.append(int(title[1]))
+            predictions += bool(title[2])
+            if not HINT.search(cell.source, title.end()):
+                found.append(f"{name}, exercise {title[1]}: no folded hint after it")
+            if after is None or "hide-cell" not in after.metadata.get("tags", []) or not after.get("outputs"):
+                found.append(
+                    f"{name}, exercise {title[1]}: the next cell must be its folded solution, and print something"
+                )
+    if numbers != list(range(1, max(LEAST_EXERCISES, len(numbers)) + 1)):
+        found.append(f"{name}: exercises {numbers}, must be 1 to {LEAST_EXERCISES} at least")
+    return found + ([] if predictions else [f"{name}: no exercise asks for a prediction (': predict, then run')"])
 
 
 def repeated_functions(notebooks):

@@ -24,21 +24,21 @@ from tools.files import CHAPTERS, PENDING, ROOT, finish, pending, store
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
 READ_THE_RECORD = ("index", "ledger")
-PICTURE = ("main-theorem", "fig-main")  # the chapter and the name of the figure that README.md shows
+PICTURE = ("index", "fig-why")  # the chapter and the name of the figure that README.md shows
 LAUNCH = """\
 try:
     import attnsep  # noqa: F401
 except ImportError as error:
     import sys
 
-    command = "install -q git+{address}"
+    command = 'install -q "attnsep[notebooks] @ git+{address}"'
     if "google.colab" not in sys.modules:
         raise ImportError(f"attnsep is missing: pip {{command}}") from error
     get_ipython().run_line_magic("pip", command)"""
 
 
 def address():
-    """Return the repository's public address; it stands in _config.yml alone."""
+    """Return the repository's public address, as _config.yml has it; `make address` changes it everywhere."""
     return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
 
 

@@ -91,12 +91,16 @@ def _broken_links(page, path):
             target /= "index.html"
         if not target.is_file():
             yield f"link to {element['href']}, which is no file"
-        elif link.fragment and target.suffix == ".html" and not _has_anchor(target, unquote(link.fragment)):
+        elif link.fragment and target.suffix == ".html" and unquote(link.fragment) not in _anchors(target):
             yield f"link to {element['href']}, whose anchor does not exist"
 
 
-def _has_anchor(path, fragment):
-    return _parsed(path).find(id=fragment) is not None or _parsed(path).find("a", attrs={"name": fragment}) is not None
+@cache
+def _anchors(path):
+    page = _parsed(path)
+    return {element["id"] for element in page.find_all(id=True)} | {
+        a["name"] for a in page.find_all("a", attrs={"name": True})
+    }
 
 
 def style_problems(path, root):

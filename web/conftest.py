@@ -1,24 +1,17 @@
 """Tests of the built pages in the system's Chromium, without a network and without a window."""
 
-import shutil
-
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tools.browser import chromium
 from tools.files import ROOT
 from tools.steps import NOT_RUN
 
 BUILT = ROOT / "_build/html"
-NAMES = (
-    "chromium",
-    "google-chrome",
-    "chromium-browser",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
 
 
 def pytest_sessionstart(session):
-    if not any(map(shutil.which, NAMES)):
+    if chromium() is None:
         pytest.exit("No Chromium here (on Debian: apt install chromium): no page was opened", returncode=NOT_RUN)
     if not (BUILT / "index.html").is_file():
         pytest.exit("No built pages: run `make book` first", returncode=1)
@@ -27,7 +20,7 @@ def pytest_sessionstart(session):
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=next(filter(None, map(shutil.which, NAMES))))
+        browser = playwright.chromium.launch(executable_path=chromium())
         yield browser
         browser.close()
 

@@ -83,7 +83,7 @@ def linear_attention(q, k, v, threads=None):
     array, shape (rows, width)
         Not finite where a score or a value is not, or a row sum is 0.
     float
-        The smallest |Σ_i q_j·k_i| / Σ_i Σ_p |q_jp k_ip|.
+        The smallest ``|Σ_i q_j·k_i| / Σ_i Σ_p |q_jp k_ip|``.
 
     Notes
     -----

@@ -152,7 +152,7 @@ def column_law(n, d, a, c, kernel="softmax", normalised=True):
     rows : array, shape (2, k)
         ⟨c_j, y⟩ of the marked row and of the others; `largest` is the larger.
     size : array, shape (2,)
-        Σ_i |c_ji|: rounding in `rows` is a few ε of it.
+        ``Σ_i |c_ji|``: rounding in `rows` is a few ε of it.
 
     Raises
     ------

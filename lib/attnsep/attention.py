@@ -115,7 +115,8 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None, th
     array, shape (rows, width)
         Row j is Σ_i f_ji v_i with weights f_j from the scores q_j · k_i, which are not divided by √d.
     float
-        If `report`: the smallest |Σ_i q_j·k_i| / Σ_i Σ_p |q_jp k_ip|, at most |Σ_i q_j·k_i| / Σ_i |q_j·k_i|.
+        If `report`: the smallest ``|Σ_i q_j·k_i| / Σ_i Σ_p |q_jp k_ip|``, at most
+        ``|Σ_i q_j·k_i| / Σ_i |q_j·k_i|``.
 
     Raises
     ------

@@ -200,7 +200,7 @@ def hoeffding(s, norm_squared):
     Returns
     -------
     float
-        exp(−s²/(2‖w‖²)), at least P[⟨w, σ⟩ ≥ s]; twice it bounds P[|⟨w, σ⟩| ≥ s].
+        exp(−s²/(2‖w‖²)), at least P[⟨w, σ⟩ ≥ s]; twice it bounds ``P[|⟨w, σ⟩| ≥ s]``.
 
     Raises
     ------

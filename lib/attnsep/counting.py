@@ -83,7 +83,7 @@ class CountData(Scaled):
 
     @property
     def t(self):
-        """Copies of every class: n = (d − 2)t."""
+        """Copies of every class, t in n = (d − 2)t."""
         return self.n // (self.d - 2)
 
     @property
@@ -336,7 +336,8 @@ def differ_probability(data, kernel="softmax"):
     Returns
     -------
     float
-        To 12 digits where it is not far below 10^-12 of the probability π itself; never less than |π_{3/4} − π_{1/4}|.
+        To 12 digits where it is not far below 10^-12 of the probability π itself; never less
+        than ``|π_{3/4} − π_{1/4}|``.
 
     Raises
     ------
@@ -396,7 +397,7 @@ def critical_gain(a):
 
 
 def slack(data, kernel="softmax"):
-    """Return s = |a P − g|, the distance of the marked row's mass from the threshold, to 12 digits of g.
+    """Return ``s = |a P − g|``, the distance of the marked row's mass from the threshold, to 12 digits of g.
 
     Examples
     --------

@@ -439,7 +439,7 @@ class TokenData(Scaled):
 
     @property
     def t(self):
-        """Copies of every class: n = (d − 2)t."""
+        """Copies of every class, t in n = (d − 2)t."""
         return self.n // (self.d - 2)
 
     @property

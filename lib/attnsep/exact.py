@@ -42,7 +42,7 @@ def sum_law(weights):
 
     Notes
     -----
-    Equal |w_i| are one group, whose law is a binomial; groups are convolved.  Claim: sign-sum-law.
+    Equal ``|w_i|`` are one group, whose law is a binomial; groups are convolved.  Claim: sign-sum-law.
 
     Examples
     --------

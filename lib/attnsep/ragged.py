@@ -78,17 +78,17 @@ class RaggedData(Scaled):
 
     @property
     def d(self):
-        """Width: the number of classes plus 2."""
+        """Width, the number of classes plus 2."""
         return len(self.class_sizes) + 2
 
     @property
     def concentration(self):
-        """Σ_k (t_k/n)²: 1/(d − 2) for equal classes, 1 if one class has all tokens."""
+        """Σ_k (t_k/n)², which is 1/(d − 2) for equal classes and 1 if one class has all tokens."""
         return Fraction(sum(size**2 for size in self.class_sizes), self.n**2)
 
     @property
     def marked(self):
-        """Index of the marked token, counted from 0: tokens are sorted by class."""
+        """Index of the marked token, counted from 0; tokens are sorted by class."""
         return sum(self.class_sizes[: self.marked_class])
 
     def matrix(self, xp=None):

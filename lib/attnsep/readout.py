@@ -230,7 +230,7 @@ def recovery_probability(n, a, within, s, kernel="softmax"):
     Returns
     -------
     float
-        P[|â − a| ≤ within] for â = h⁻¹(mean of the first entries of the unmarked rows), h(a) = a w √L.
+        ``P[|â − a| ≤ within]`` for â = h⁻¹(mean of the first entries of the unmarked rows), h(a) = a w √L.
 
     Raises
     ------
@@ -278,7 +278,7 @@ def rounded(x, form):
 
     Notes
     -----
-    Spacing 2^(e − bits) for 2^(e−1) ≤ |x| < 2^e, and never below the smallest positive number of the format.
+    Spacing 2^(e − bits) for ``2^(e−1) ≤ |x| < 2^e``, and never below the smallest positive number of the format.
 
     Examples
     --------

@@ -42,7 +42,7 @@ from attnsep import (
     tokens,
 )
 from attnsep.arrays import to_numpy
-from attnsep.claims import framework, record, tables
+from attnsep.claims import framework, graph, record, tables
 from attnsep.learn import model, table, tasks
 from lib.tests.fuzzing import ENTRIES, SETTINGS, attempt, drawn, fuzz, name_of, number, spoiled, strict
 
@@ -1866,6 +1866,11 @@ def _(result, id):
     assert result.id == id
 
 
+@fuzz(graph.rests_on, id=some("tensor-trick", "def-vec"))
+def _(result, id):
+    assert id not in result
+
+
 @fuzz(framework.check, id=some("tensor-trick"))
 def _(result, id):
     assert result is None
@@ -1973,7 +1978,7 @@ def _(result, record):
 # figures draw what they are given, so it is given what has the right shape and is extreme
 
 LINE_OF = st.sampled_from([np.linspace(0.1, 1, 5), np.array([1e-12, 1.0, 2, 3, 4]), np.geomspace(1, 1e12, 5)])
-FORMS = {"inputs": 2, "kept": {"*"}}
+FORMS = {"inputs": 2, "kept": {"*"}, "title": some("Why?")}
 
 
 def is_figure(result, **given):
@@ -2049,6 +2054,14 @@ fuzz(
     **FORMS,
 )(is_figure)
 fuzz(
+    figures.why_and_whence,
+    n=some(np.array([2, 10**6])),
+    weights=some({"softmax": np.ones(2), "linear": np.zeros(2)}),
+    fires=some({"softmax on D_1": np.ones(2)}),
+    since=some(3),
+    **FORMS,
+)(is_figure)
+fuzz(
     figures.level_maps,
     panels=some({"a": (np.arange(2.0), np.arange(2.0), np.array([[0.0, 1.0], [0.3, 0.6]]), {"xlabel": "x"})}),
     levels=some([0, 0.5, 1]),
@@ -2067,6 +2080,7 @@ WITHOUT_ARGUMENTS = [
     table.table_path,
     table.grid_path,
     framework.claims,
+    graph.claims_map,
     record.record_path,
     record.read_record,
     tables.definitions_table,
@@ -2113,7 +2127,7 @@ def public():
         if part.name.startswith("attnsep._"):
             continue
         module = importlib.import_module(part.name)
-        if part.name.startswith("attnsep.claims.") and module not in (framework, record, tables):
+        if part.name.startswith("attnsep.claims.") and module not in (framework, graph, record, tables):
             continue
         for name, thing in vars(module).items():
             if name.startswith("_") or getattr(thing, "__module__", "") != part.name or not callable(thing):

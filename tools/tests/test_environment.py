@@ -38,6 +38,11 @@ def test_the_extras_come_with_all_that_the_tests_need(kind):
     assert environment.installs(kind, "python")[-1][-1] == f".[dev,{kind}]"
 
 
+def test_colabs_kernel_comes_without_this_project():
+    (command,) = environment.installs("colab", "python")
+    assert command[-4:] == ["numpy==2.0.*", "matplotlib==3.10.*", "ipython==7.34.*", "ipykernel==6.17.*"]
+
+
 def test_cupy_comes_without_cudas_libraries():
     assert environment.cupy().startswith("cupy-cuda12x>=")
 
@@ -65,7 +70,7 @@ def pretend(check_call):
     return call
 
 
-@pytest.mark.parametrize("kind", ["oldest", "newest", "cupy", "oracles", "mutants"])
+@pytest.mark.parametrize("kind", ["oldest", "newest", "cupy", "oracles", "mutants", "colab"])
 def test_the_folders_name_says_the_kind(kind, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(environment, "missing", lambda kind: asked.append(kind) or "stop here")

@@ -155,11 +155,13 @@ def launch(monkeypatch, **modules):
 
 def test_launch_cell_installs_on_colab(monkeypatch):
     asked = launch(monkeypatch, **{"google.colab": SimpleNamespace()})
-    assert asked == [("pip", "install -q git+https://example.org/book")]
+    assert asked == [("pip", 'install -q "attnsep[notebooks] @ git+https://example.org/book"')]
 
 
 def test_launch_cell_says_what_to_type_elsewhere(monkeypatch):
-    with pytest.raises(ImportError, match=r"attnsep is missing: pip install -q git\+https://example\.org/book"):
+    with pytest.raises(
+        ImportError, match=r'missing: pip install -q "attnsep\[notebooks\] @ git\+https://example\.org/book"'
+    ):
         launch(monkeypatch)
 
 

@@ -12,6 +12,7 @@ from tools.files import CHAPTERS, ROOT
 from tools.guards import (
     closure_problems,
     draw_problems,
+    exercise_problems,
     import_problems,
     notebook_problems,
     read_notebooks,
@@ -30,6 +31,14 @@ def test_stored_outputs_are_fit_to_be_compared(name):
     assert notebook_problems(name, NOTEBOOKS[name]) == []
 
 
+WITHOUT_EXERCISES = {"index", "ledger", "map", "gpu"}  # pages that say where to begin, and pages to look things up
+
+
+@pytest.mark.parametrize("name", sorted(NOTEBOOKS.keys() - WITHOUT_EXERCISES))
+def test_every_chapter_has_exercises_with_hints_and_solutions(name):
+    assert exercise_problems(name, NOTEBOOKS[name]) == []
+
+
 def test_no_function_stands_in_two_chapters():
     assert repeated_functions(NOTEBOOKS) == []
 
@@ -42,7 +51,7 @@ def test_every_page_is_in_the_table_of_contents():
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     files = [toc["root"], *(entry["file"] for part in toc["parts"] for entry in part["chapters"])]
     pages = [path.stem for path in CHAPTERS.iterdir() if path.suffix in (".ipynb", ".md")]
-    assert sorted(files) == sorted(f"chapters/{name}" for name in pages)
+    assert sorted(files) == sorted(["CHANGELOG", "CONTRIBUTING", *(f"chapters/{name}" for name in pages)])
 
 
 def test_imports_run_backwards_along_the_tree():
@@ -103,7 +112,7 @@ ALT = {"image": {"alt": "A line that falls from one to zero as n grows."}}
         code(),
         code(outputs=[printed("n = 3, 50% of all, see https://example.org/home/page")]),
         code("x = 1  # a comment;\nprint(x)"),
-        code(outputs=[PNG], mystnb=ALT),
+        code("curves(x, title='Why?')", outputs=[PNG], mystnb=ALT),
         code("\n".join(["x = 1"] * 20)),
     ],
 )
@@ -128,13 +137,47 @@ def test_notebook_guard_accepts(notebook):
         (code(outputs=[printed("<object at 0x7f3c2a1b>")]), "a memory address"),
         (code(outputs=[printed(" 40%|████      | 4/10")]), "a progress bar"),
         (code(outputs=[printed("np.float64(1.0)")]), "bare repr"),
-        (code(outputs=[PNG]), "without alt text"),
-        (code(outputs=[PNG], mystnb={"image": {"alt": "figure"}}), "without alt text"),
+        (code("curves(x, title='Why?')", outputs=[PNG]), "without alt text"),
+        (code("curves(x, title='Why?')", outputs=[PNG], mystnb={"image": {"alt": "figure"}}), "without alt text"),
+        (code("curves(x, title='Weights')", outputs=[PNG], mystnb=ALT), "title= is no question"),
+        (code("curves(x)", outputs=[PNG], mystnb=ALT), "title= is no question"),
     ],
 )
 def test_notebook_guard_rejects(notebook, problem):
     (found,) = notebook_problems("chapter", notebook)
     assert problem in found
+
+
+PREDICT = "```{admonition} Exercise 1: predict, then run\nIs it so?\n```\n"
+SECOND = "```{admonition} Exercise 2\nWhy?\n```\n"
+FOLDED = "\n```{dropdown} Hint\nLook.\n```"
+
+
+def with_exercises(*texts, tags=("hide-cell",), answers=("yes",)):
+    cells = []
+    for text in texts:
+        solution = nbformat.v4.new_code_cell("print()", outputs=[*map(printed, answers)], metadata={"tags": list(tags)})
+        cells += [nbformat.v4.new_markdown_cell(text), solution]
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+def test_exercise_guard_accepts():
+    assert exercise_problems("chapter", with_exercises("## Exercises\n\n" + PREDICT + FOLDED, SECOND + FOLDED)) == []
+
+
+@pytest.mark.parametrize(
+    ("notebook", "problem"),
+    [
+        (with_exercises(PREDICT + FOLDED), "exercises [1], must be 1 to 2"),
+        (with_exercises(PREDICT + FOLDED, SECOND.replace("2", "3") + FOLDED), "exercises [1, 3]"),
+        (with_exercises(PREDICT.replace(": predict, then run", "") + FOLDED, SECOND + FOLDED), "asks for a prediction"),
+        (with_exercises(PREDICT + FOLDED, FOLDED + "\n" + SECOND), "exercise 2: no folded hint"),
+        (with_exercises(PREDICT + FOLDED, SECOND + FOLDED, tags=()), "exercise 1: the next cell"),
+        (with_exercises(PREDICT + FOLDED, SECOND + FOLDED, answers=()), "exercise 1: the next cell"),
+    ],
+)
+def test_exercise_guard_rejects(notebook, problem):
+    assert problem in exercise_problems("chapter", notebook)[0]
 
 
 def test_repeated_functions_guard():

@@ -22,6 +22,7 @@ def problems(site, html):
     path = site / "page.html"
     path.write_text(html)
     pages._parsed.cache_clear()
+    pages._anchors.cache_clear()
     return pages.page_problems(path, site)
 
 

@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from attnsep.claims.framework import LEDGER, ClaimFailed, check, verify
+from attnsep.claims.graph import claims_map, rests_on
 from attnsep.claims.tables import card, certified_table, claims_table, definitions_table, gpu_table, status_line
 
 __all__ = [
@@ -11,9 +12,11 @@ __all__ = [
     "card",
     "certified_table",
     "check",
+    "claims_map",
     "claims_table",
     "definitions_table",
     "gpu_table",
+    "rests_on",
     "status_line",
     "verify",
 ]

@@ -129,7 +129,7 @@ class Evidence:
 
     @property
     def line(self):
-        """One line for a reader: verdict, level, margin, cases and what the control did."""
+        """One line for a reader, with verdict, level, margin, cases and what the control did."""
         words = control_words(self.claim.expect, min(self.fails, default=None), max(self.passes, default=None))
         return (
             f"{self.verdict} · {self.claim.level} · worst margin {shown(self.margin)} over {self.cases} cases"

@@ -53,7 +53,7 @@ definition(
 
 
 def rounding(scores):
-    """Return the relative rounding to allow a weight: a few ε for sums and ratios, ε |S| for exp of a rounded score."""
+    """Return the relative rounding to allow a weight: a few ε for sums and ratios, ε ``|S|`` for exp of a score S."""
     return 16 * EPS * (1 + float(np.max(np.abs(scores))))
 
 

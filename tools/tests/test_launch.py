@@ -1,0 +1,93 @@
+"""Chapters opened alone: what differs is found, what is missing is said."""
+
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from nbclient.exceptions import CellExecutionError
+
+from tools import launch
+from tools.files import ROOT
+
+
+@pytest.fixture
+def chapter(tmp_path):
+    cells = [
+        nbformat.v4.new_code_cell("first", id="launch", outputs=[said("before\n")]),
+        nbformat.v4.new_code_cell("second", id="second", outputs=[said("1\n")]),
+    ]
+    path = tmp_path / "a-chapter.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def said(text):
+    return nbformat.v4.new_output("stream", name="stdout", text=text)
+
+
+def kernel(monkeypatch, answer):
+    """Replace the kernel: the last cell prints `answer`, or raises it."""
+
+    def client(notebook, **options):
+        def execute():
+            if isinstance(answer, Exception):
+                raise answer
+            notebook.cells[0].outputs = [said("Installed\n")]
+            notebook.cells[1].outputs = [said(answer)]
+
+        assert options["kernel_name"] == "colab"
+        assert "google.colab" in str(options["extra_arguments"])
+        return SimpleNamespace(execute=execute)
+
+    monkeypatch.setattr(launch, "NotebookClient", client)
+
+
+def test_the_same_outputs_are_no_problem_whatever_the_first_cell_prints(chapter, monkeypatch):
+    kernel(monkeypatch, "1\n")
+    assert launch.problems(chapter) == []
+
+
+def test_another_output_and_a_failing_cell_are_problems(chapter, monkeypatch):
+    kernel(monkeypatch, "2\n")
+    assert launch.problems(chapter) == ["a-chapter: prints '2\\n', stored is '1\\n'"]
+    kernel(monkeypatch, CellExecutionError("No module named 'x'", "ModuleNotFoundError", ""))
+    (problem,) = launch.problems(chapter)
+    assert problem.startswith("a-chapter: ")
+    assert "No module named 'x'" in problem
+
+
+def pretend(monkeypatch, *lists):
+    """Replace pip, which lists these packages one after the other; return the commands that are run."""
+    listed, commands = iter(lists), []
+    monkeypatch.setattr(launch, "installed", lambda python: next(listed))
+    monkeypatch.setattr(launch, "prepare", lambda python, folder: None)
+    monkeypatch.setattr(launch, "problems", lambda path: [])
+    monkeypatch.setattr(launch.subprocess, "run", lambda command, check: commands.append(command))
+    return commands
+
+
+def test_what_a_notebook_installed_is_removed_again(monkeypatch):
+    commands = pretend(monkeypatch, {"numpy"}, {"numpy", "attnsep", "sympy"}, {"numpy", "attnsep"})
+    assert launch.main(".venv-colab", "index", "gpu") == 0
+    assert [command[-2:] for command in commands] == [["attnsep", "sympy"], ["-y", "attnsep"]]
+
+
+def test_a_first_cell_that_installs_nothing_is_a_problem(monkeypatch, capsys):
+    pretend(monkeypatch, {"numpy"}, {"numpy", "other"})
+    assert launch.main(".venv-colab", "index") == 1
+    assert "index: the first cell did not install attnsep" in capsys.readouterr().err
+
+
+def test_the_library_must_not_be_there_before(monkeypatch, capsys):
+    pretend(monkeypatch, {"numpy", "attnsep"})
+    assert launch.main(".venv-colab", "index") == 2
+    assert "has attnsep already" in capsys.readouterr().err
+    assert launch.main(".venv-colab", "no-such-chapter") == 2
+
+
+def test_git_answers_for_the_public_address(monkeypatch, tmp_path):
+    monkeypatch.setattr(launch.os, "environ", {})
+    monkeypatch.setattr(launch.subprocess, "run", lambda command, **options: None)
+    launch.prepare("python", tmp_path)
+    assert launch.os.environ["GIT_CONFIG_KEY_0"] == f"url.{ROOT.as_uri()}.insteadOf"
+    assert launch.os.environ["GIT_CONFIG_VALUE_0"] == launch.address()

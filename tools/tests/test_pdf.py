@@ -1,0 +1,114 @@
+"""The pages of the site become one page, whose ids and links are its own."""
+
+from types import SimpleNamespace
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tools import browser, pdf
+
+HEAD = """<head><link rel="stylesheet" href="../_static/a.css?v=1"><script>window.MathJax = {}</script>
+<script src="../_static/mathjax/tex.js?v=2"></script><script src="../_static/other.js"></script></head>"""
+PAGE = """<html>{head}<body><article><h1 id="top">{title}<a class="headerlink" href="#top">#</a></h1>
+<p><a href="#top">up</a><a href="b.html#lemma">there</a><a href="../c.html">out</a><a href="api-x.html">code</a>
+<a href="https://example.org">far</a><button>Copy</button><img src="../_images/f.png" alt="A falling line"></p>
+<details class="hide"><summary><span>Show the solution</span></summary>4</details>
+<details class="hide"><summary><span>Show code cell source</span></summary>import x</details></article></body></html>"""
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    (tmp_path / "chapters").mkdir()
+    for name, title in (("chapters/a", "First"), ("chapters/b", "Second"), ("c", "Third")):
+        (tmp_path / f"{name}.html").write_text(PAGE.format(head=HEAD, title=title))
+    monkeypatch.setattr(pdf, "contents", lambda: [("Begin", ["chapters/a"]), ("Go on", ["chapters/b", "c"])])
+    return tmp_path
+
+
+def test_ids_and_links_become_those_of_one_page(site):
+    found = pdf.article(site, "chapters/a", ["chapters/a", "chapters/b", "c"])
+    assert found["id"] == "chapters/a"
+    assert found.h1["id"] == "chapters/a:top"
+    links = [a.get("href") for a in found.find_all("a")]
+    assert links == ["#chapters/a:top", "#chapters/b:lemma", "#c", None, "https://example.org"]
+    assert found.img["src"] == "_images/f.png"
+
+
+def test_what_only_a_screen_needs_is_left_out_and_all_is_open(site):
+    found = pdf.article(site, "chapters/a", ["chapters/a"])
+    assert found.find("button") is None
+    assert found.h1.get_text() == "First"
+    assert found.details.has_attr("open")
+    assert [summary.get_text() for summary in found.find_all("summary")] == ["Solution"]
+    assert "import x" not in found.get_text()
+
+
+def test_the_page_has_contents_styles_and_mathjax_alone(site):
+    page = BeautifulSoup(pdf.single_page(site, pdf.contents(), {"chapters/b": 7}), "html.parser")
+    assert [link["href"] for link in page.find_all("link")] == ["_static/a.css"]
+    assert [script.get("src") for script in page.find_all("script")] == [None, "_static/mathjax/tex.js?v=2"]
+    assert [row.get_text() for row in page.select("nav p")] == ["First", "Second7", "Third"]
+    assert [a["href"] for a in page.select("nav a")] == ["#chapters/a", "#chapters/b", "#c"]
+    assert [found["id"] for found in page.find_all("article")] == ["chapters/a", "chapters/b", "c"]
+
+
+def test_the_contents_are_the_books_without_the_reference():
+    names = [name for _, files in pdf.contents() for name in files]
+    assert names[0] == "chapters/index"
+    assert "chapters/main-theorem" in names
+    assert not any("api-" in name or "explorer" in name for name in names)
+
+
+def test_without_chromium_it_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(browser.shutil, "which", lambda name: None)
+    assert pdf.main("_build/html", "book.pdf") == 2
+    assert "Chromium prints the book, and there is none" in capsys.readouterr().err
+
+
+def test_a_book_that_is_not_built_is_not_printed(site, monkeypatch, capsys):
+    monkeypatch.setattr(pdf, "chromium", lambda: "chromium")
+    (site / "chapters/b.html").unlink()
+    assert pdf.main(site, site / "book.pdf") == 2
+    assert "has no chapters/b.html; run `make book` first" in capsys.readouterr().err
+
+
+@pytest.fixture
+def printer(site, monkeypatch):
+    """Replace Chromium: printing writes an empty file, and the chapters lie on the given sheets."""
+    printed = []
+
+    def runs(*sheets):
+        found = iter(sheets)
+        monkeypatch.setattr(pdf, "ROOT", site)
+        monkeypatch.setattr(pdf, "chromium", lambda: "chromium")
+        monkeypatch.setattr(pdf, "single_page", lambda root, parts, sheets: str(sheets))
+        monkeypatch.setattr(pdf, "print_page", lambda page, path: (printed.append(page.read_text()), path.touch()))
+        monkeypatch.setattr(pdf, "first_sheets", lambda path, names: next(found))
+        monkeypatch.setattr(pdf, "PdfReader", lambda path: SimpleNamespace(pages=[1, 2]))
+        return pdf.main(site, site / "book.pdf"), printed
+
+    return runs
+
+
+def test_the_second_print_knows_the_pages(printer, site, capsys):
+    assert printer({"c": 3}, {"c": 3}) == (0, ["{}", "{'c': 3}"])
+    assert (site / "book.pdf").exists()
+    assert not (site / "print.html").exists()
+    assert "book.pdf: 2 pages" in capsys.readouterr().out
+
+
+def test_page_numbers_that_are_wrong_are_not_written(printer, site):
+    assert printer({"c": 3}, {"c": 4})[0] == 1
+    assert not (site / "book.pdf").exists()
+
+
+def test_a_printed_book_shows_where_its_chapters_begin(tmp_path):
+    """With the real Chromium, where there is one."""
+    if pdf.chromium() is None:
+        pytest.skip("there is no Chromium")
+    page = tmp_path / "print.html"
+    breaks = '<article id="x/a">one</article><article id="b" style="break-before: page">two</article>'
+    links = '<a href="#x/a">1</a><a href="#b">2</a><script>MathJax = {startup: {promise: 1}}</script>'
+    page.write_text(f"<!DOCTYPE html><html><body>{links}{breaks}</body></html>")
+    pdf.print_page(page, tmp_path / "book.pdf")
+    assert pdf.first_sheets(tmp_path / "book.pdf", ["x/a", "b"]) == {"x/a": 1, "b": 2}
