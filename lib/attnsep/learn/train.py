@@ -45,14 +45,15 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
     -------
     dict
         Ready for json.dump: ``task``, ``kernel``, ``seed``, ``settings``, ``steps`` (done), ``result``, ``versions``,
-        ``machine`` and ``seconds``; only ``seconds`` varies between runs on one machine.  ``result`` has for every test
+        ``machine`` and ``seconds``; only ``seconds`` varies between runs on one machine with the same ``XLA_FLAGS``,
+        other machines and other numbers of threads round differently.  ``result`` has for every test
         the mean score, for ``retrieval`` the best evaluation loss (``best``) and its step (``at``); ``diverged`` is
         True where a loss was not finite.
 
     Raises
     ------
     ValueError, TypeError
-        If a parameter breaks one of these rules, or the checkpoint belongs to another run.
+        If a parameter breaks one of these rules, or the checkpoint has other settings, versions or another machine.
     ImportError
         If the extra `learn` is missing.
 
@@ -70,7 +71,8 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
         name: version(package) for name, package in (("NumPy", "numpy"), ("JAX", "jax"), ("Optax", "optax"))
     }
     place = {"cpu": cpu(), "cores": os.cpu_count(), "system": platform.system()}
-    run |= {"versions": versions, "machine": place | {"device": jax.devices()[0].device_kind}}
+    place |= {"device": jax.devices()[0].device_kind, "flags": os.environ.get("XLA_FLAGS", "")}
+    run |= {"versions": versions, "machine": place}
     initial, data, tests = (np.random.default_rng([seed, k]) for k in range(3))
     draw, tests = chosen.source(tests)
     p = jax.tree.map(jax.numpy.asarray, chosen.initial(initial))
