@@ -241,10 +241,10 @@ def curves(x, series, *, title, x_label, y_label, x_scale="linear", y_scale="lin
     """
     with _style():
         figure, axis = plt.subplots(figsize=(WIDTH, 3.8))
-        for (label, y), colour, dash in zip(series.items(), _colours(series), DASHES, strict=False):
+        for (label, y), colour, dash, mark in zip(series.items(), _colours(series), DASHES, "os^Dv*", strict=False):
             size = 4 if len(x) < 15 else 0
             axis.plot(
-                x, y, color=colour, linestyle=dash, linewidth=2, marker="o", markersize=size, label=_typeset(label)
+                x, y, color=colour, linestyle=dash, linewidth=2, marker=mark, markersize=size, label=_typeset(label)
             )
         axis.set(xlabel=x_label, ylabel=y_label, xscale=x_scale, yscale=y_scale)
         if y_scale == "linear":

@@ -274,7 +274,7 @@ class Tokens(Sequences):
 
     @property
     def sizes(self):
-        """Sizes in training: n/4, n/2 and n."""
+        """Sizes in training, which are n/4, n/2 and n."""
         return self.n // 4, self.n // 2, self.n
 
     def draw(self, rng):
@@ -550,7 +550,7 @@ class Recall(Task):
 
     @property
     def words(self):
-        """Size of the vocabulary: 8K, keys below 4K, values from there on."""
+        """Size of the vocabulary, 8K; keys lie below 4K, values from there on."""
         return 8 * self.pairs
 
     def initial(self, rng):
