@@ -270,7 +270,7 @@ def _limits(xp, dtype):
 
     def best(call):
         times = []
-        for _ in range(LEAST_REPEATS + 2):
+        for _ in range(3):
             wait()
             start = time.perf_counter()
             call()
