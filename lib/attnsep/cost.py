@@ -77,7 +77,11 @@ def least_seconds(limits, n, d):
     if not isinstance(limits, dict) or not {"multiply_adds", "powers"} <= limits.keys():
         raise TypeError(f"limits = {text_of(limits)}: must have multiply_adds and powers")
     rates = [require_positive(f"limits[{name!r}]", limits[name]) for name in ("multiply_adds", "powers")]
-    return multiply_adds(n, d, "softmax") / rates[0] + n * n / rates[1]
+    work = multiply_adds(n, d, "softmax"), n * n
+    try:
+        return work[0] / rates[0] + work[1] / rates[1]
+    except OverflowError:
+        raise ValueError(f"n, d = {text_of(n)}, {text_of(d)}: the seconds are more than a double holds") from None
 
 
 def crossover(rows, d, dtype="float64"):

@@ -131,6 +131,8 @@ def test_what_is_not_measured_is_left_out():
         cost.medians(rows, 8, library="PyTorch")
     with pytest.raises(ValueError, match="what = 'mean'"):
         cost.medians(rows, 8, what="mean")
+    with pytest.raises(ValueError, match="the seconds are more than a double holds"):
+        cost.least_seconds({"multiply_adds": 1.0, "powers": 1.0}, 10**300, 1)
     with pytest.raises(TypeError, match="limits = 3"):
         cost.least_seconds(3, 4, 4)
     with pytest.raises(TypeError, match="result = 3"):

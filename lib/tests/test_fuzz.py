@@ -182,7 +182,9 @@ def _(result, xp):
 
 @fuzz(arrays.common_namespace, matrices(("A", "nd"), ("x", "d")))
 def _(result, A, x):
-    assert result.matmul(A, x) is not None if A.ndim == 2 and A.shape[1:] == x.shape and A.dtype == x.dtype else True
+    if A.ndim == 2 and A.shape[1:] == x.shape and A.dtype == x.dtype:
+        with np.errstate(all="ignore"):
+            assert result.matmul(A, x) is not None
 
 
 SPOILED = st.sampled_from([x for x in spoiled(np.ones((2, 3))) if isinstance(x, np.ndarray)])
@@ -1417,8 +1419,9 @@ def _(result, n, d, kernel):
     xp=some(None, np),
 )
 def _(result, n, d, dtype, seconds, most_work, progress, xp):
-    ours = [row for row in result["rows"] if row["library"] == "attnsep" and row["mechanism"] in ("softmax", "linear")]
-    assert len(ours) == 2 * len(n) * len(d) * len(dtype)
+    ours = [row["mechanism"] for row in result["rows"] if row["library"] == "attnsep"]
+    assert ours.count("linear") == len(n) * len(d) * len(dtype)
+    assert ours.count("softmax") == sum(int(x) ** 2 * int(y) <= most_work for x in n for y in d) * len(dtype)
     assert all(0 < row["min"] <= row["median"] <= row["max"] for row in result["rows"])
 
 
@@ -2107,6 +2110,7 @@ CALLED = dict.fromkeys(ENTRIES, 0)
 def test_right_or_refused_by_name(name, monkeypatch):
     entry, accepted = ENTRIES[name], 0
     monkeypatch.setattr(framework, "LEDGER", dict(framework.LEDGER))
+    monkeypatch.setattr(bench, "MOST_REPEATS", bench.LEAST_REPEATS)  # whatever `seconds` says
 
     @settings(SETTINGS, max_examples=entry.inputs)
     @given(st.data())

@@ -609,11 +609,9 @@ def _size(bound):
 
 def _signed(name, value):
     """Return a number or an array with a sign: a real Python number as it is, NumPy's unsigned ones widened."""
-    if isinstance(value, numbers.Integral):
-        return int(value)
     if isinstance(value, numbers.Real):
         _real(name, value)
-        return value
+        return int(value) if isinstance(value, numbers.Integral) else value
     xp = common_namespace(**{name: value})
     if not all(value.shape):
         raise ValueError(f"{name}: shape {tuple(value.shape)}, must have at least one entry")
