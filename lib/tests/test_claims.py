@@ -245,7 +245,7 @@ def test_cases_refuse_what_would_pass_anything():
         Case(-5.0, tolerance=math.inf)
     with pytest.raises(ValueError, match=r"shapes \(3,\) and \(1,\), must be equal"):
         equal(np.ones(3), np.ones(1))
-    with pytest.raises(ValueError, match="value = .* is too large for a double"):
+    with pytest.raises(ValueError, match=r"value = .* is too large for a double"):
         equal(10**400, 1.0)
 
 
