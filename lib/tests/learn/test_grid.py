@@ -55,7 +55,9 @@ def small_grid(tmp_path):
     return path
 
 
-@pytest.mark.filterwarnings("ignore")  # some versions of JAX warn of the fork with which joblib starts Python anew
+@pytest.mark.filterwarnings(
+    "ignore:.*fork"
+)  # some versions of JAX warn of the fork with which joblib starts Python anew
 def test_a_grid_is_trained_once_and_goes_on_where_it_was(small_grid, tmp_path, capsys):
     out, state = tmp_path / "t.jsonl", tmp_path / "state"
     single = ["learn", "retrieval", "--seed", "1", "--set", *(f"{k}={v}" for k, v in TINY.items()), "--out", str(out)]
