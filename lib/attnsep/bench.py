@@ -33,9 +33,9 @@ LEAST_REPEATS, MOST_REPEATS = 5, 301
 LEAST_N_FOR_MEMORY = 1024  # below, the fixed blocks are all there is
 BLAS_SETTINGS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 PADDED = f"{PEER}, padded"
-# PyTorch's threads spin for some milliseconds after a call and take the next one's core; so a call shorter than this
-# many seconds is made twice in a row, and the second one counts.
-SHORT = 0.05
+# PyTorch's threads spin for some milliseconds after a call and take the next one's core; so a call shorter than SHORT
+# seconds is repeated for SPIN seconds before the one that counts.
+SHORT, SPIN = 0.05, 0.02
 STRENGTHS = {"a": "0.7", "c": "0.5"}  # of the token data that are timed
 
 
@@ -158,12 +158,12 @@ def _timed(xp, n, d, dtype, seconds, most_work):
     times = {key: [] for key in calls}
     for call in calls.values():  # a first call also pays for what it loads
         call()
+        wait()
     end, turns = time.perf_counter() + seconds, 0
     while turns < LEAST_REPEATS or (time.perf_counter() < end and turns < MOST_REPEATS):
         for key, call in calls.items():
             if not times[key] or times[key][-1] < SHORT:
-                call()
-            wait()
+                _repeat(call, wait, min(SPIN, seconds))
             start = time.perf_counter()
             call()
             wait()
@@ -173,6 +173,15 @@ def _timed(xp, n, d, dtype, seconds, most_work):
     if padded and statistics.median(padded) < statistics.median(times["softmax", PEER]):
         times["softmax", PEER] = padded
     return [_row(*key, n, d, dtype, found) for key, found in times.items()]
+
+
+def _repeat(call, wait, seconds):
+    end = time.perf_counter() + seconds
+    call()
+    wait()
+    while time.perf_counter() < end:
+        call()
+        wait()
 
 
 def _row(mechanism, library, n, d, dtype, times):

@@ -5,6 +5,7 @@ says of an interval is true of every point in it.  There are three verdicts: a b
 """
 
 import heapq
+import inspect
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -216,7 +217,7 @@ def certify(slack, box, *, most_boxes=MOST_BOXES):
     Raises
     ------
     ValueError, TypeError
-        If an end is no exact number, or most_boxes < 1.
+        If an end is no exact number, the slack does not take the box's parameters, or most_boxes < 1.
 
     Notes
     -----
@@ -234,6 +235,7 @@ def certify(slack, box, *, most_boxes=MOST_BOXES):
     'undecided'
     """
     box, most_boxes = _exact_box(box), require_integer("most_boxes", most_boxes, least=1)
+    _require_parameters(slack, box)
     with _flint().ctx.workprec(BITS):
         return _branch_and_bound(slack, box, most_boxes)
 
@@ -245,6 +247,16 @@ def _exact_box(box):
         if len(found[name]) != 2 or found[name][0] > found[name][1]:
             raise ValueError(f"box: {name} = {text_of(ends)}: must satisfy low <= high, and have no more ends")
     return found
+
+
+def _require_parameters(slack, box, *first):
+    """Raise a TypeError unless the function takes `first` and the box's parameters."""
+    if not callable(slack):
+        raise TypeError(f"slack = {text_of(slack)}: must be a function")
+    try:
+        inspect.signature(slack).bind(*first, **box)
+    except TypeError as error:
+        raise TypeError(f"box: {', '.join(box) or 'no parameter'} does not fit the function ({error})") from None
 
 
 def _branch_and_bound(slack, box, most_boxes):
@@ -346,6 +358,7 @@ def certify_from(n0, slack, growths, box, *, most_boxes=MOST_BOXES):
     """
     n0 = require_integer("n0", n0, least=2)
     box = _exact_box(box)
+    _require_parameters(slack, box, n0)
     needed = box | {"u": (0, Fraction(1, n0))}
     for _, over in growths:
         for name in over.keys() & needed.keys():

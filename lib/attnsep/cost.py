@@ -77,7 +77,7 @@ def least_seconds(limits, n, d):
     if not isinstance(limits, dict) or not {"multiply_adds", "powers"} <= limits.keys():
         raise TypeError(f"limits = {text_of(limits)}: must have multiply_adds and powers")
     rates = [require_positive(f"limits[{name!r}]", limits[name]) for name in ("multiply_adds", "powers")]
-    work = multiply_adds(n, d, "softmax"), n * n
+    work = multiply_adds(n, d, "softmax"), int(n) ** 2
     try:
         return work[0] / rates[0] + work[1] / rates[1]
     except OverflowError:

@@ -79,7 +79,9 @@ class CountData(Scaled):
         for name, value in exact_values.items():
             object.__setattr__(self, name, value)
         if self.share * self.t % 1:
-            raise ValueError(f"share = {self.share}, t = {self.t}: share * t must be a whole number")
+            raise ValueError(
+                f"n = {self.n}, d = {self.d}, share = {self.share}: share * t must be a whole number, t is {self.t}"
+            )
 
     @property
     def t(self):
@@ -152,6 +154,29 @@ def midpoint(a):
     """
     a = require_decimal("a", a)
     return a * sum(share * (1 + a) / (1 + share * a) for share in SHARES) / 2
+
+
+@dataclass(frozen=True)
+class _Contrast:
+    """The difference P_{3/4} − P_{1/4} = 8R/((R + 3)(3R + 1)) of two marked masses with one gain R ≥ 1, kept exactly.
+
+    The two masses may agree in all digits of a double.
+    """
+
+    gain: object
+
+    def _of(self, R):
+        return 8 * R / ((R + 3) * (3 * R + 1))
+
+    def enclosure(self, digits):
+        """Return lower and upper bounds that agree in almost all of the digits; the difference falls with R."""
+        low, high = self.gain.enclosure(digits)
+        return self._of(Fraction(high)), self._of(Fraction(low))
+
+    def rational(self):
+        """Return the difference as an exact Fraction, or None if it may be irrational."""
+        R = self.gain.rational()
+        return None if R is None else self._of(R)
 
 
 class Mass(NamedTuple):
@@ -397,7 +422,7 @@ def critical_gain(a):
 
 
 def slack(data, kernel="softmax"):
-    """Return ``s = |a P − g|``, the distance of the marked row's mass from the threshold, to 12 digits of g.
+    """Return ``s = |a P − g|``, the distance of the marked row's mass from the threshold, to 12 digits after the point.
 
     Examples
     --------
@@ -405,7 +430,9 @@ def slack(data, kernel="softmax"):
     0.166027206139
     """
     require_instance("data", data, CountData)
-    return abs(float(data.a) * float(marked_mass(data.n, data.a, data.share, kernel)[0]) - float(data.gap))
+    mass = marked_mass(data.n, data.a, data.share, kernel)[0]
+    low, _ = mass.enclosure(50 + len(str(int(data.a))))  # so many digits may cancel
+    return abs(float(data.a * low - data.gap))
 
 
 def miss_bound(data, s):
@@ -481,7 +508,8 @@ def any_threshold_bound(data, kernel="softmax"):
     0.124548
     """
     require_instance("data", data, CountData)
-    low, high = (marked_mass(data.n, data.a, share, kernel) for share in SHARES)
-    scale = float(data.a) * (data.d - 2) / (2 * float(data.b))
-    points = sum(max(1, math.ceil(scale * (float(p) - float(q)) * (1 + 1e-9))) for p, q in zip(high, low, strict=True))
+    most = data.d - 1  # points that the binomial has
+    scale = data.a * (data.d - 2) / (2 * data.b)
+    rows = marked_mass(data.n, data.a, data.share, kernel)
+    points = sum(most - floor_linear(Fraction(most), -scale, _Contrast(mass.gain), most) for mass in rows)
     return min(1.0, _central_mass(data.d - 2) * points / 2)

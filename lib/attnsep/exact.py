@@ -230,7 +230,10 @@ def column_probability(groups, threshold):
         groups = [(weight, count) for weight, count in require_items("groups", groups)]
     except (TypeError, ValueError):
         raise TypeError(f"groups = {text_of(groups)}: must be pairs of a weight and a count") from None
-    groups = [(abs(_number("weight", weight)), require_integer("count", count, least=0)) for weight, count in groups]
+    try:
+        groups = [(abs(_number("weight", w)), require_integer("count", k, least=0)) for w, k in groups]
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"groups: {error}") from None
     *few, (last, count) = sorted(((w, k) for w, k in groups if w and k), key=lambda group: group[1]) or [(1, 0)]
     if (cost := math.prod(k + 1 for _, k in few)) > MOST_SUMS:
         raise ValueError(f"groups: {cost} sums of all but the largest, must be at most {MOST_SUMS}")
@@ -330,7 +333,7 @@ def query_errors_exact(n, m, tau, low, high, spike, shape="flat"):
     Parameters
     ----------
     n, m : int
-        Numbers of tokens (at least 2) and of sign columns (at least 1).
+        Numbers of tokens (from 2 to 10^9) and of sign columns (at least 1).
     tau : float, Fraction or str
         Threshold τ.
     low, high, spike : float
@@ -416,6 +419,7 @@ def query_sizes_exact(delta, tau, low, high, spike, shape="flat", *, n_max=10_00
 
 def _query_groups(n, low, high, spike, shape):
     """Return (u, count) groups of the four score vectors, in the order of `QueryErrors`."""
+    n = require_integer("n", n, least=2, most=MOST_TRIALS)
     data = QueryData(n=n, low=low, high=high, spike=require_positive("spike", spike))
     n, low, high, marked = data.n, data.low, data.high, data.spike_score
     flat = require_choice("shape", shape, SHAPES) == "flat"
@@ -446,7 +450,7 @@ def worst_scores(n, low, high, marked=0.0):
     Parameters
     ----------
     n : int
-        Number of ordinary tokens.
+        Number of ordinary tokens, from 1 to 10^9.
     low, high : float
         ℓ and h, 0 < ℓ ≤ h.
     marked : float
@@ -469,8 +473,8 @@ def worst_scores(n, low, high, marked=0.0):
     >>> worst_scores(9, 1, 2)
     [(1, 6), (2, 3)]
     """
-    QueryData(n=require_integer("n", n, least=1) + 1, low=low, high=high)  # it names what breaks its rules
-    n, marked = int(n), require_real("marked", marked)
+    n, marked = require_integer("n", n, least=1, most=MOST_TRIALS), require_real("marked", marked)
+    QueryData(n=n + 1, low=low, high=high)  # it names what breaks its rules
     if not (low >= 1 / LARGEST_SCORE and high <= LARGEST_SCORE and 0 <= marked <= LARGEST_SCORE):
         raise ValueError(f"low = {low}, high = {high}, marked = {marked}: must be of sizes from 1e-100 to 1e100")
     if low == high:

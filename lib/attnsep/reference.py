@@ -18,9 +18,7 @@ LARGEST_DOUBLE = 10**308
 def _matrix(name, X):
     """Return the rows as lists, or raise a TypeError unless they are real numbers in rows of one length."""
     try:
-        rows = [
-            [x.item() if getattr(x, "shape", None) == () else x for x in row] for row in X
-        ]  # NumPy's integers would overflow
+        rows = [[_plain(x) for x in row] for row in X]
         fits = len({len(row) for row in rows}) == 1 and len(rows[0]) > 0
         fits = fits and all(isinstance(x, numbers.Real) and abs(x) < math.inf for row in rows for x in row)
     except TypeError:
@@ -28,6 +26,12 @@ def _matrix(name, X):
     if not fits:
         raise TypeError(f"{name}: must be rows of finite real numbers, of one length")
     return rows
+
+
+def _plain(x):
+    """Return a number as Python's own: NumPy's integers would overflow, and its long doubles take no Fractions."""
+    x = x.item() if getattr(x, "shape", None) == () else x
+    return float(x) if hasattr(x, "dtype") else x
 
 
 def _line(name, numbers):
@@ -156,9 +160,13 @@ def polynomial(scores, degree):
     """
     degree = require_integer("degree", degree, least=1, most=MOST_DEGREE)
     try:
-        return linear([score**degree for score in _line("scores", scores)])
+        powers = [score**degree for score in _line("scores", scores)]
     except OverflowError:
         raise ValueError(f"scores, degree = {degree}: a power is too large for a double") from None
+    try:
+        return linear(powers)
+    except ValueError as error:
+        raise ValueError(f"scores, degree = {degree}: powers as {error}") from None
 
 
 def squared_relu(scores):

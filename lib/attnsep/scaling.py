@@ -82,7 +82,7 @@ def threshold_strength(beta=1):
     (0.61803398875, 2.372281323269)
     """
     beta = require_positive("beta", beta)
-    return 2 / (beta + math.sqrt(beta) * math.sqrt(beta + 4))
+    return 1 / (beta / 2 + math.sqrt(beta) / 2 * math.sqrt(beta + 4))  # halves, since twice β may be no double
 
 
 def column_limit(a, c, gap=0.1):
@@ -158,7 +158,7 @@ def width_limit(d, a, c, kernel="softmax", gap=0.1):
     >>> width_limit(4, 0.05, 0.5), width_limit(4, 0.05, 0.5, "linear"), width_limit(4, 0.7, 0.5)
     (0.125, 0.125, 0.4375)
     """
-    data = TokenData(n=2 * (require_integer("d", d, least=3) - 2), d=d, a=a, c=c, gap=gap)
+    data = TokenData(n=2 * (require_integer("d", d, least=3, most=tokens.MOST_WIDTH) - 2), d=d, a=a, c=c, gap=gap)
     rows = [
         _weight_limit(R.exponent) if kernel == "softmax" else Fraction(0)
         for R in tokens.gains(data.n, a, require_pair(kernel))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from attnsep import exact
 from attnsep.arrays import common_namespace, require_choice, require_shape
 from attnsep.bounds import hoeffding, require_probability
-from attnsep.data import TokenData, require_decimal, require_instance, require_integer
+from attnsep.data import LARGEST_EXPONENT, TokenData, require_decimal, require_instance, require_integer
 from attnsep.gains import gains, lowest_floor
 from attnsep.spec import PAIR, require_kernel
 
@@ -134,7 +134,9 @@ def seen(data, kernel="softmax"):
     if k == data.n:
         return Seen(k, data.t, ((data.t, width - 1),))
     if data.marked:
-        raise ValueError(f"marked = {data.marked}: must be 0 for top-k, which breaks ties by position")
+        raise ValueError(
+            f"kernel = {kernel!r}, marked = {data.marked}: the mark must be 0 for top-k, which breaks ties by position"
+        )
     others = Counter(_kept(k, width, index) for index in range(1, min(k, width)))
     return Seen(k, _kept(k, width, 0), tuple(others.items()))
 
@@ -639,7 +641,7 @@ def sizes(delta, a0, a1, c, t=1, gap=0.1, *, by="exact", d_max=5000):
     a0, a1, c, gap
         As in `errors`.
     t : int
-        Copies of every class, at least 1.
+        Copies of every class, from 1 to 10^292.
     by : str
         ``exact``, or ``bound`` for sizes that the theorem promises.
     d_max : int
@@ -671,7 +673,7 @@ def sizes(delta, a0, a1, c, t=1, gap=0.1, *, by="exact", d_max=5000):
         raise ValueError(f"delta = {delta!r}: must not be so small that a double takes it for 0")
     a0, a1 = require_decimal("a0", a0), require_decimal("a1", a1)
     low, high, fires = _laws(by)
-    t = require_integer("t", t, least=1)
+    t = require_integer("t", t, least=1, most=10 ** (LARGEST_EXPONENT + 1) // MOST_WIDTH)  # no n is too large then
     # Linear attention on D_1 comes first: as a rule it is what fails, so the others are rarely computed.
     others = ((a1, "linear"), (a0, "linear"), (a0, "softmax"))
     for d in range(4, require_integer("d_max", d_max, least=4, most=MOST_WIDTH) + 1):

@@ -189,12 +189,16 @@ def drawn(data, entry):
     return arguments, changed, good
 
 
+class TooSlow(AssertionError):
+    """No answer in time.  A TimeoutError is an OSError, which the command line takes for a full disk."""
+
+
 @contextmanager
 def time_limit():
-    """Raise a TimeoutError after SECONDS of processor time."""
+    """Raise TooSlow after SECONDS of processor time."""
 
     def stop(*_):
-        raise TimeoutError(f"no answer after {SECONDS} s")
+        raise TooSlow(f"no answer after {SECONDS} s")
 
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)

@@ -280,6 +280,10 @@ def test_identities():
         (lambda: certify(lambda a: a, {"a": (1, 0)}), ValueError, "box: a = (1, 0): must satisfy low <= high"),
         (lambda: certify(lambda a: a, {"a": (0, 1, 2)}), ValueError, "box: a = (0, 1, 2): must satisfy low <= high"),
         (lambda: certify(lambda a: a, {"a": (0, 1)}, most_boxes=0), ValueError, "most_boxes = 0"),
+        (lambda: certify(lambda a: a, {}), TypeError, "box: no parameter does not fit the function (missing"),
+        (lambda: certify(lambda a: a, {"a": (0, 1), "b": (0, 1)}), TypeError, "box: a, b does not fit the function"),
+        (lambda: certify(3, {}), TypeError, "slack = 3: must be a function"),
+        (lambda: certify_from(2, lambda n, a: n, [], {}), TypeError, "box: no parameter does not fit the function"),
         (lambda: certify_from(1, lambda n: n, [], {}), ValueError, "n0 = 1"),
         (lambda: certify_from(2.5, lambda n: n, [], {}), TypeError, "n0 = 2.5"),
         (

@@ -1,5 +1,6 @@
 """Counting data against all sign vectors at 60 digits, plain matrices, and every guard."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -129,6 +130,23 @@ def test_bounds_at_a_second_size():
     assert counting.any_threshold_bound(far) == 0.5
 
 
+@pytest.mark.parametrize("a", [10**20, Fraction(10**300), "1e18"])
+def test_strengths_beyond_the_digits_of_a_double(a):
+    """The masses agree in all digits of a double, but a times their difference is still 8/3."""
+    data = CountData(n=12, d=5, a=a, c="0.5", share="1/4")
+    assert counting.slack(data, "linear") == pytest.approx(4 / 3, rel=1e-12)
+    assert counting.differ_probability(data, "linear") > 0.4
+    assert counting.any_threshold_bound(data, "linear") == 1
+
+
+@pytest.mark.parametrize(("d", "a", "points"), [(4, 2, 1), (16, 1, 4), (35, Fraction(1, 2), 5)])
+def test_a_whole_number_of_points_is_not_rounded_up(d, a, points):
+    """a(P_{3/4} − P_{1/4})(d − 2)/(2b) is whole here, where a double of it may be a little more."""
+    data = CountData(n=4 * (d - 2), d=d, a=a, c="0.2", share="1/4")
+    bound = Fraction(math.comb(d - 2, (d - 2) // 2), 2 ** (d - 2)) * points
+    assert counting.any_threshold_bound(data, "linear") == pytest.approx(float(bound), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -138,7 +156,7 @@ def test_bounds_at_a_second_size():
         ({"a": -1}, "a = -1"),
         ({"c": 1}, "c = 1: must lie"),
         ({"share": 0}, "share = 0: must lie"),
-        ({"share": "1/3"}, "share = 1/3, t = 4"),
+        ({"share": "1/3"}, "n = 8, d = 4, share = 1/3: share .* t is 4"),
         ({"gap": -1}, "gap = -1"),
     ],
 )

@@ -308,8 +308,8 @@ def test_weights_of_the_kernels_go_straight_in():
         (lambda: exact.binomial_tail(3, 1.5), TypeError, "r = 1.5"),
         (lambda: exact.binomial_tail(3, 1, 1.0), ValueError, "p = 1.0"),
         (lambda: exact.column_probability([(1.0, 2)], float("inf")), ValueError, "threshold = inf"),
-        (lambda: exact.column_probability([(None, 2)], 1), TypeError, "weight = None"),
-        (lambda: exact.column_probability([(1, -1)], 1), ValueError, "count = -1"),
+        (lambda: exact.column_probability([(None, 2)], 1), TypeError, "groups: weight = None"),
+        (lambda: exact.column_probability([(1, -1)], 1), ValueError, "groups: count = -1"),
         (lambda: exact.query_fires_probability(0.5, 0.5, 1, 1, 0.1), ValueError, "n = 1"),
         (
             lambda: exact.query_fires_probability(0.0, 1.0, 10**300, 1, 0),
@@ -318,6 +318,11 @@ def test_weights_of_the_kernels_go_straight_in():
         ),
         (lambda: exact.query_fires_probability(0.5, 0.5, 2, 0, 0.1), ValueError, "m = 0"),
         (lambda: exact.query_errors_exact(1, 1, 0.5, 1.0, 1.0, 4.0), ValueError, "n = 1"),
+        (
+            lambda: exact.query_errors_exact(10**9 + 1, 1, 0.5, 1.0, 1.0, 4.0),
+            ValueError,
+            "n = 1000000001: must be at most",
+        ),
         (lambda: exact.query_errors_exact(4, 1, 0.5, 1.0, 0.5, 4.0), ValueError, "low = 1.0, high = 0.5"),
         (lambda: exact.query_errors_exact(4, 1, 0.5, 1.0, 1.0, None), TypeError, "spike = None"),
         (lambda: exact.query_errors_exact(4, 1, 0.5, 1.0, 1.0, 4.0, "round"), ValueError, "shape = 'round'"),
@@ -508,6 +513,9 @@ def test_scores_whose_squares_are_no_doubles_are_refused():
     assert exact.worst_scores(1, 1e100, 1e100, 1e100) == [(1e100, 1), (1e100, 0)]
     with pytest.raises(ValueError, match="n = 0: must be at least 1"):
         exact.worst_scores(0, 1.0, 2.0)
+    with pytest.raises(ValueError, match="n = 1000000001: must be at most"):
+        exact.worst_scores(10**9 + 1, 1.0, 2.0)
+    assert sum(count for _, count in exact.worst_scores(10**9, 1e-100, 1e100, 1e100)) == 10**9
     with pytest.raises(ValueError, match=r"low = 2.0, high = 1.0"):
         exact.worst_scores(3, 2.0, 1.0)
 

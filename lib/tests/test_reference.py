@@ -54,6 +54,16 @@ def test_values_and_network_stay_exact_on_fractions():
     assert reference.network(rows, y, Fraction(13, 10)) == 0
 
 
+def test_other_numbers_become_pythons_own():
+    assert reference.network([[Fraction(1, 4), np.int8(100)]], [[1], [1]], np.longdouble(0.25)) == 100
+    assert reference.network([[np.int8(100), np.int8(100)]], [[1], [1]], 0) == 200
+
+
+def test_powers_that_sum_to_nothing_are_named():
+    with pytest.raises(ValueError, match="scores, degree = 3: powers as scores: sum to 0"):
+        reference.polynomial([1, -1], 3)
+
+
 def test_network_is_numpys(rng):
     rows, y = rng.standard_normal((4, 3)), np.sign(rng.standard_normal((3, 5)))
     assert reference.network(rows, y, 0.25) == pytest.approx(np.maximum(rows @ y - 0.25, 0).sum(), rel=1e-13)

@@ -59,7 +59,7 @@ def test_linear_attention_takes_no_temperature():
         tokens.gains(8, 0.3, "linear:5")
 
 
-@pytest.mark.parametrize("beta", [1e-12, 0.125, 0.7, 1, 3.0, 1e12, 1e300])
+@pytest.mark.parametrize("beta", [1e-12, 0.125, 0.7, 1, 3.0, 1e12, 1e300, 1.7e308])
 def test_threshold_to_fifteen_digits(beta):
     b = mp.mpf(beta)
     assert scaling.threshold_strength(beta) == pytest.approx(float((mp.sqrt(1 + 4 / b) - 1) / 2), rel=4e-16) or b > 1e14
@@ -127,6 +127,7 @@ def test_accuracies_are_counted(rng):
         (lambda: scaling.column_limit(0.7, 0.5, 0), "gap = 0"),
         (lambda: scaling.column_limit("0.6", "0.5"), "attains the gap exactly"),
         (lambda: scaling.width_limit(2, 0.05, 0.5), "d = 2"),
+        (lambda: scaling.width_limit(10**300, 0.05, 0.5), r"d = 1(0+): must be at most 10\^9"),
         (lambda: scaling.width_limit(5, 0.05, 0.5, "cosine"), "kernel = 'cosine'"),
         (lambda: scaling.width_limit(12, 0.05, 0.5), "d = 12: in the limit a row ties"),
         (lambda: scaling.sign_rate(1.1), "x = 1.1"),

@@ -489,10 +489,11 @@ def test_an_instance_is_what_the_signs_say(rng):
         (lambda: tokens.values_closed(6, 5, 1, 0.5, "topk:2"), "kernel = 'topk:2': has no closed form of four entries"),
         (
             lambda: tokens.seen(TokenData(n=6, d=5, a=1, c=0.5, marked=2), "topk:2"),
-            "marked = 2: must be 0 for top-k, which breaks ties by position",
+            "kernel = 'topk:2', marked = 2: the mark must be 0 for top-k, which breaks ties by position",
         ),
         (lambda: tokens.sizes(1, 0.05, 0.7, 0.5), "delta = "),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, 0), "t = 0"),
+        (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, 10**292 + 1), r"t = 1(0+)1: must be at most 10\^292"),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=3), "d_max = 3"),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=50), "d_max = 50: no d up to it"),
         (

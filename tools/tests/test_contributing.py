@@ -57,5 +57,7 @@ def test_version_licenses_and_address_are_the_same_everywhere():
     assert {project["version"], attnsep.__version__, citation["version"]} == {newest}
     assert project["license"] == citation["license"][0] == "MIT"
     assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
-    assert "Creative Commons Attribution 4.0" in (ROOT / "LICENSE-TEXT").read_text(encoding="utf-8")
+    text = (ROOT / "LICENSE-TEXT").read_text(encoding="utf-8")
+    assert "Creative Commons Attribution 4.0" in text
+    assert "Section 8 – Interpretation" in text  # the whole of it
     assert project["urls"]["source"] == citation["repository-code"] == notebooks.address()
