@@ -23,7 +23,8 @@ LIMITS = {np.dtype(np.float64): (900.0, -1000.0), np.dtype(np.float32): (90.0, -
 # Rows, and scores at a time: 1 MiB of float64 stays in a core's cache, 16 MiB in a GPU's.
 PANELS = {"numpy": (256, 2**17), "cupy": (2048, 2**21)}
 PANEL_KEYS = 1024  # a sum over more keys at once would round equal terms in one direction
-LEAST_SCORES = 2**19  # fewer do not pay for a second thread
+# Less does not pay for a second thread: scores of softmax, bytes that a pass of linear attention reads and writes.
+LEAST_SCORES, LEAST_BYTES = 2**19, 2**23
 MOST_THREADS = 64
 
 
@@ -66,7 +67,7 @@ def softmax_attention(q, k, v, threads=None):
             total = (_add_small if small else _add_online)(scaled, k, values, buffer)
             xp.divide(total[:-1].T, total[-1:].T, out=output[block])
 
-    _share(xp, work, q.shape[0], rows, threads if q.shape[0] * k.shape[0] >= LEAST_SCORES else 1)
+    _share(xp, work, q.shape[0], rows, threads, q.shape[0] * k.shape[0] >= LEAST_SCORES)
     return output
 
 
@@ -103,7 +104,7 @@ def linear_attention(q, k, v, threads=None):
             keys, ones = k[block], xp.ones(block.stop - block.start, dtype=k.dtype)
             parts.append((block.start, keys.T @ v[block], ones @ keys, ones @ xp.abs(keys)))
 
-    _share(xp, collect, k.shape[0], _step(k), threads)
+    _share(xp, collect, k.shape[0], _step(k), threads, k.nbytes + v.nbytes >= LEAST_BYTES)
     # In the order of the blocks, so that the rounding does not depend on which thread was first.
     products, sums, sizes = (
         sum(column) for column in zip(*(part[1:] for part in sorted(parts, key=lambda part: part[0])), strict=True)
@@ -115,7 +116,7 @@ def linear_attention(q, k, v, threads=None):
             least.append(xp.min(xp.abs(total) / xp.where(terms == 0, 1, terms)))
             xp.divide(q[block] @ products, total[:, None], out=output[block])
 
-    _share(xp, spread, q.shape[0], _step(q), threads)
+    _share(xp, spread, q.shape[0], _step(q), threads, q.nbytes + output.nbytes >= LEAST_BYTES)
     return output, float(xp.min(xp.stack(least)))
 
 
@@ -155,10 +156,14 @@ def cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _share(xp, work, rows, step, threads):
-    """Call work on all blocks of rows; threads take the next block from one list as soon as they are free."""
+def _share(xp, work, rows, step, threads, pays):
+    """Call work on all blocks of rows; threads take the next block from one list as soon as they are free.
+
+    `pays`: whether there is enough work for more than one thread.
+    """
     blocks = [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
-    workers = min(threads or cores(), len(blocks), MOST_THREADS) if xp is np and _controller() else 1
+    limited = xp is np and _controller() is not None
+    workers = min(threads or cores(), len(blocks), MOST_THREADS) if limited and pays else 1
 
     todo = iter(blocks)
 
@@ -170,7 +175,7 @@ def _share(xp, work, rows, step, threads):
             list(todo)  # the others end with the block that they are at
             raise
 
-    if workers == 1:
+    if workers == 1 and not (limited and threads == 1):  # a caller who wants one thread has BLAS stay with one, too
         careful()
         return
     with _one_blas_thread():

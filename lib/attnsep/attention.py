@@ -107,8 +107,8 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None, th
         Source of the random features of ``performer``; no other kernel takes it.
     threads : int, optional
         Threads that share the rows, at least 1, for softmax and for linear attention in NumPy; left out, one for each
-        core that this process may use.  It needs threadpoolctl, which keeps BLAS at one thread meanwhile: without it
-        the threads of BLAS itself are used.  May be called from several threads at once.
+        core that this process may use.  Little work is not shared.  It needs threadpoolctl, which keeps BLAS at one
+        thread meanwhile: without it the threads of BLAS itself are used.  May be called from several threads at once.
 
     Returns
     -------

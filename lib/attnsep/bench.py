@@ -33,9 +33,9 @@ LEAST_REPEATS, MOST_REPEATS = 5, 301
 LEAST_N_FOR_MEMORY = 1024  # below, the fixed blocks are all there is
 BLAS_SETTINGS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 PADDED = f"{PEER}, padded"
-# PyTorch's threads spin for some milliseconds after a call and take the next one's core; so a call shorter than SHORT
-# seconds is repeated for SPIN seconds before the one that counts.
-SHORT, SPIN = 0.05, 0.02
+# Threads of PyTorch and of OpenBLAS spin for up to some 25 milliseconds after a call and take the next one's core; so a
+# call shorter than SHORT seconds is repeated for SPIN seconds before the one that counts.
+SHORT, SPIN = 0.05, 0.03
 STRENGTHS = {"a": "0.7", "c": "0.5"}  # of the token data that are timed
 
 
@@ -287,7 +287,7 @@ def _limits(xp, dtype):
             times.append(time.perf_counter() - start)
         return min(times)
 
-    product, power = best(lambda: one @ one), best(lambda: _fast._share(module, powers, blocks, 1, None))
+    product, power = best(lambda: one @ one), best(lambda: _fast._share(module, powers, blocks, 1, None, True))
     rates = {"multiply_adds": side**3 / product, "powers": blocks * scores / power}
     return {name: float(f"{rate:.4g}") for name, rate in rates.items()}
 

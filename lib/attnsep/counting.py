@@ -160,7 +160,8 @@ def midpoint(a):
 class _Contrast:
     """The difference P_{3/4} − P_{1/4} = 8R/((R + 3)(3R + 1)) of two marked masses with one gain R ≥ 1, kept exactly.
 
-    The two masses may agree in all digits of a double.
+    The two masses may agree in all digits of a double.  It is rational only where R is: otherwise R and 1/R would be
+    the roots of one quadratic, but the conjugate of a root of a whole number has the same size as that root.
     """
 
     gain: object
@@ -174,7 +175,7 @@ class _Contrast:
         return self._of(Fraction(high)), self._of(Fraction(low))
 
     def rational(self):
-        """Return the difference as an exact Fraction, or None if it may be irrational."""
+        """Return the difference as an exact Fraction, or None if it is irrational."""
         R = self.gain.rational()
         return None if R is None else self._of(R)
 

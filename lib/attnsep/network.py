@@ -113,7 +113,8 @@ def shifted_relu(z, tau):
     tau = require_real("tau", tau)
     xp = common_namespace(z=z)  # before the subtraction, so that an error speaks of z and not of an operand
     require_floating(xp, z=z)
-    return relu(z - tau)
+    with quiet():  # a τ that float32 cannot hold is above or below all that it can
+        return relu(z - tau)
 
 
 def network(f, y, tau):

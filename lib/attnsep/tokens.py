@@ -11,7 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from attnsep import exact
-from attnsep.arrays import common_namespace, require_choice, require_shape
+from attnsep.arrays import common_namespace, require_choice, require_shape, to_numpy
 from attnsep.bounds import hoeffding, require_probability
 from attnsep.data import LARGEST_EXPONENT, TokenData, require_decimal, require_instance, require_integer
 from attnsep.gains import gains, lowest_floor
@@ -346,7 +346,7 @@ def instance_fires(y, data, kernel="softmax"):
     Parameters
     ----------
     y : array, shape (d, m)
-        Signs, 1 or -1, as from ``network.signs``; on the host.
+        Signs, 1 or -1, as from ``network.signs``; they are copied to the host.
     data : TokenData
         The data; n may be far beyond any matrix.
     kernel : str
@@ -376,6 +376,7 @@ def instance_fires(y, data, kernel="softmax"):
     require_shape("y", y, (require_instance("data", data, TokenData).d, "m"))
     if not bool(xp.all((y == 1) | (y == -1))):
         raise ValueError("y: every entry must be 1 or -1")
+    y = to_numpy(y)
     rows, sight, own = gains(data.n, data.a, kernel, d=data.d), seen(data, kernel), data.marked_class + 1
     if sight.tokens < data.n:
         floors = {pattern: class_floor(data, rows, sight, *pattern) for pattern in _PATTERNS}

@@ -404,7 +404,7 @@ def test_other_networks_fire_where_the_exact_instance_does(rng, kernel):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda o: attend(o, o, o, kernel="topk:4"), ValueError, "k = 4: must be at most n = 3"),
+        (lambda o: attend(o, o, o, kernel="topk:4"), ValueError, "kernel = .topk:4.: k = 4 must be at most n = 3"),
         (lambda o: attend(o[:2], o, o, kernel="window:1"), ValueError, "q: 2 rows, must be 3 as k has"),
         (lambda o: attend(o, o, o, kernel="performer:4"), ValueError, "rng = None: kernel = 'performer:4' needs a gen"),
         (

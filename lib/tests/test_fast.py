@@ -102,6 +102,7 @@ def test_a_column_of_tiny_or_huge_values_keeps_its_digits(dtype):
 def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype, threads, panel, size):
     monkeypatch.setitem(_fast.PANELS, "numpy", panel)
     monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
+    monkeypatch.setattr(_fast, "LEAST_BYTES", 1)
     q, k, v = ((size * rng.standard_normal(shape)).astype(dtype) for shape in ((17, 4), (29, 4), (29, 6)))
     v /= np.asarray(size, dtype=dtype)
     slow, _ = attention._softmax_plain(xp, q, k, v)
@@ -116,6 +117,7 @@ def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype,
 
 def test_one_thread_and_many_give_the_same_bits(rng, monkeypatch):
     monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
+    monkeypatch.setattr(_fast, "LEAST_BYTES", 1)
     q, k, v = (rng.standard_normal((900, 8)) for _ in range(3))
     assert np.array_equal(softmax_attention(q, k, v, 2), softmax_attention(q, k, v, 3))
     q, k = np.abs(q), np.abs(k)
@@ -142,6 +144,35 @@ def test_the_callers_setting_of_blas_is_restored(rng, monkeypatch):
     assert all(np.array_equal(x, wanted) for x in found)
 
 
+def test_little_work_is_left_to_one_thread(rng, monkeypatch):
+    pytest.importorskip("threadpoolctl")
+    asked = []
+    monkeypatch.setattr(_fast, "_pool", lambda: asked.append(True) or ThreadPoolExecutor(1))
+    x = np.abs(rng.standard_normal((1024, 8)))
+    for name, attention_of, work in (
+        ("LEAST_SCORES", softmax_attention, 1024 * 1024),
+        ("LEAST_BYTES", linear_attention, 2 * x.nbytes),
+    ):
+        for least, shared in ((work + 1, False), (work, True)):
+            monkeypatch.setattr(_fast, name, least)
+            asked.clear()
+            attention_of(x, x, x, 2)
+            assert bool(asked) is shared
+
+
+def test_one_thread_is_one_thread_of_blas_too():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    seen = {}
+
+    def work(blocks):
+        seen[threads] = {p["num_threads"] for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"}
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        for threads in (1, None):
+            _fast._share(np, work, 1, 1, threads, False)
+    assert seen == {1: {1}, None: {2}}
+
+
 def test_without_threadpoolctl_one_thread_works(rng, monkeypatch):
     monkeypatch.setattr(_fast, "_controller", lambda: None)
     monkeypatch.setattr(_fast, "_pool", None)
@@ -166,7 +197,7 @@ def test_an_error_in_any_thread_is_raised_and_stops_the_others(fault):
             time.sleep(0.1)
 
     with pytest.raises(MemoryError, match="no room"):
-        _fast._share(np, work, 100, 1, 2)
+        _fast._share(np, work, 100, 1, 2, True)
     assert len(seen) < 5
     assert [pool["num_threads"] for pool in threadpoolctl.threadpool_info()] == before
 

@@ -31,6 +31,8 @@ def test_relus_entry_by_entry(xp):
     np.testing.assert_array_equal(to_numpy(relu(z)), [0, 0, 0.25, 3])
     np.testing.assert_array_equal(to_numpy(shifted_relu(z, 0.25)), [0, 0, 0, 2.75])
     np.testing.assert_array_equal(to_numpy(shifted_relu(z, -1.0)), [0, 1, 1.25, 4])
+    narrow = xp.astype(z, xp.float32)  # which cannot hold this τ
+    np.testing.assert_array_equal(to_numpy(shifted_relu(narrow, 1e300)), [0, 0, 0, 0])
     assert np.isnan(to_numpy(relu(xp.asarray([np.nan])))).all()
 
 

@@ -471,6 +471,18 @@ def test_an_instance_is_what_the_signs_say(rng):
     assert abs(np.mean(fired) - pi) < 6 * math.sqrt(pi * (1 - pi) / 2000)
 
 
+def test_an_instance_of_another_library(rng):
+    strict = pytest.importorskip("array_api_strict")
+    data = TokenData(n=8, d=6, a="0.7", c="0.5")
+    for kernel in ("softmax", "linear", "topk:3"):
+        verdicts = [
+            (tokens.instance_fires(y, data, kernel), tokens.instance_fires(strict.asarray(y), data, kernel))
+            for y in (signs(rng, 6, 1, np) for _ in range(20))
+        ]
+        assert all(ours is other for ours, other in verdicts)
+        assert len(set(verdicts)) == 2
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

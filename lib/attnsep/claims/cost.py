@@ -167,18 +167,20 @@ def token_data_costs_little(xp, broken=None):
     level="measured",
     chapter=CHAPTER,
     statement=r"In the stored measurement the library's softmax attention took at most 1.10 times (float64) and 1.20 "
-    r"times (float32) as long as PyTorch's: medians, geometric mean over $n = 4096, 8192, 16384$ and "
-    r"$d = 34, 66, 130$, PyTorch with the better of $d$ and $d$ padded to a multiple of 16.",
+    r"times (float32) as long as PyTorch's in the geometric mean over $n = 4096, 8192, 16384$ and $d = 34, 66, 130$, "
+    r"and at most 1.40 times in each case: medians, PyTorch with the better of $d$ and $d$ padded to a multiple of 16.",
     assumes=ONE_MACHINE + "; scores of standard deviation 3",
     control="ours takes this many times as long",
     violations=(1.5, 2),
 )
 def cost_beside_pytorch(xp, broken=None):
     for dtype, most in (("float64", 1.10), ("float32", 1.20)):
-        pairs = [
-            (_measured(d, dtype)[n]["softmax"], _measured(d, dtype, cost.PEER)[n]["softmax"])
+        ratios = {
+            (n, d): _measured(d, dtype)[n]["softmax"] / _measured(d, dtype, cost.PEER)[n]["softmax"]
             for d in WIDTHS
             for n in LARGE
-        ]
-        mean = math.exp(sum(math.log(ours / peer) for ours, peer in pairs) / len(pairs))
+        }
+        for (n, d), ratio in ratios.items():
+            yield at_most(ratio * (broken or 1), 1.4, n=n, d=d)
+        mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
         yield at_most(mean * (broken or 1), most, n=16384, d=130)
