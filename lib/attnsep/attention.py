@@ -3,7 +3,7 @@
 from array_api_compat import device
 
 from attnsep import _fast, kernels
-from attnsep.arrays import common_namespace, quiet, require_finite, require_floating, require_shape
+from attnsep.arrays import common_namespace, quiet, require_finite, require_floating, require_shape, text_of
 from attnsep.data import require_generator, require_integer
 from attnsep.spec import require_kernel
 
@@ -147,7 +147,8 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None, th
     if report and name != "linear":
         raise ValueError("report = True: only kernel = 'linear' has row sums that can cancel")
     if (name == "performer") != (rng is not None):
-        raise ValueError(f"rng = {rng!r}: kernel = {kernel!r} {'needs a' if rng is None else 'takes no'} generator")
+        takes = "needs a" if rng is None else "takes no"
+        raise ValueError(f"rng = {text_of(rng)}: kernel = {kernel!r} {takes} generator")
     threads = None if threads is None else require_integer("threads", threads, least=1)
     with quiet():
         rows, place = distinct_rows(q) if unique and name != "window" else (q, None)

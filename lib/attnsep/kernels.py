@@ -220,7 +220,7 @@ def top_k(scores, k):
     array([0.269, 0.731, 0.   ])
     """
     xp, _ = _largest(scores)
-    if require_integer("k", k, least=1) > scores.shape[-1]:
+    if (k := require_integer("k", k, least=1)) > scores.shape[-1]:
         raise ValueError(f"kernel = 'topk:{k}': k = {k} must be at most n = {scores.shape[-1]}")
     rank = xp.argsort(xp.argsort(-scores, axis=-1, stable=True), axis=-1, stable=True)
     return softmax(xp.where(rank < k, scores, xp.full_like(scores, -xp.inf)))

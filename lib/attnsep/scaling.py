@@ -6,6 +6,7 @@ from itertools import product
 from typing import NamedTuple
 
 from attnsep import exact, tokens
+from attnsep.arrays import text_of
 from attnsep.data import TokenData, require_decimal, require_integer, require_positive, require_real
 from attnsep.spec import require_pair
 
@@ -123,7 +124,8 @@ def _marked_alone(data, y_first, y_own, y_last):
     """Whether a row with all its weight on the marked token exceeds the threshold; a tie is an error."""
     above = data.a * y_first + data.b * y_own + data.c * (y_last - 1) - data.gap
     if above == 0:
-        raise ValueError(f"a = {float(data.a):g}, c = {float(data.c):g}: a pattern of signs attains the gap exactly")
+        shown = ", ".join(f"{name} = {float(getattr(data, name)):g}" for name in ("a", "c", "gap"))
+        raise ValueError(f"{shown}: a pattern of signs attains the gap exactly")
     return above > 0
 
 
@@ -214,7 +216,7 @@ def sign_rate(x):
     (0.0, 0.020135514, True)
     """
     if not 0 <= require_real("x", x) <= 1:
-        raise ValueError(f"x = {x!r}: must lie between 0 and 1")
+        raise ValueError(f"x = {text_of(x)}: must lie between 0 and 1")
     return ((1 + x) * math.log1p(x) + ((1 - x) * math.log1p(-x) if x < 1 else 0)) / 2
 
 

@@ -413,6 +413,7 @@ def test_other_networks_fire_where_the_exact_instance_does(rng, kernel):
             "rng = 7: must be a numpy.random.Generator",
         ),
         (lambda o: attend(o, o, o, rng=7), ValueError, "rng = 7: kernel = 'softmax' takes no generator"),
+        (lambda o: attend(o, o, o, rng=10**5000), ValueError, "rng = a number of more than 4300 digits: kernel"),
         (lambda o: attend(o, o, o, kernel="hard", report=True), ValueError, "report = True: only kernel = 'linear'"),
         (lambda o: attend(-o, o, o, kernel="relu"), ValueError, "q, k: a row's weights for kernel = 'relu' sum to 0"),
         (lambda o: attend(-o, o, o, kernel="squared-relu"), ValueError, "a row's weights sum to 0"),

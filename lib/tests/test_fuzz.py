@@ -516,7 +516,7 @@ def _(result, f, y, tau):
 @fuzz(network.fires, matrices(("f", "rn"), ("y", "nm")), tau=some(0, 0.5, -1.5, Fraction(1, 3)))
 def _(result, f, y, tau):
     sizes = [np.max(np.abs(to_numpy(x)), initial=0) for x in (f, y)]
-    size = 1e-4 * (float(abs(tau)) + sizes[0] * sizes[1])
+    size = 1e-4 * (float(abs(tau)) + float(sizes[0]) * float(sizes[1])) + 1e-37  # float32 has no smaller ones
     assert result == (by_hand(f, y, tau) > 0) or by_hand(f, y, tau) < size
 
 

@@ -187,7 +187,7 @@ def test_top_k_gives_ties_to_the_lowest_index(xp):
 
 
 def test_top_k_counts_tokens_and_not_rows(xp):
-    f = to_numpy(top_k(xp.asarray([[0.0, 1.0, 2.0, 3.0, 4.0]] * 2), 3))
+    f = to_numpy(top_k(xp.asarray([[0.0, 1.0, 2.0, 3.0, 4.0]] * 2), np.int64(3)))
     np.testing.assert_allclose(f[:, 2:], [softmax(np.array([2.0, 3.0, 4.0]))] * 2, rtol=1e-15)
     assert f[:, :2].max() == 0
     with pytest.raises(ValueError, match=r"kernel = .topk:3.: k = 3 must be at most n = 2"):
