@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attnsep import exact, tokens
-from attnsep.arrays import common_namespace, quiet, require_finite, require_shape
+from attnsep.arrays import common_namespace, quiet, require_finite, require_floating, require_shape
 from attnsep.attention import row_scores, values
 from attnsep.bounds import require_positive
 from attnsep.data import TokenData, require_decimal, require_integer
@@ -67,6 +67,7 @@ def outputs(A, X, kernel="softmax", normalised=True):
     """
     xp = common_namespace(A=A, X=X)
     require_shape("A", A, ("n", "d"))
+    require_floating(xp, A=A, X=X)
     require_pair(kernel)
     if normalised:
         return values(A, A, A, X, kernel)

@@ -475,6 +475,7 @@ def worst_scores(n, low, high, marked=0.0):
     """
     n, marked = require_integer("n", n, least=1, most=MOST_TRIALS), require_real("marked", marked)
     QueryData(n=n + 1, low=low, high=high)  # it names what breaks its rules
+    low, high = (float(x) if hasattr(x, "dtype") else x for x in (low, high))  # a float32 would overflow
     if not (low >= 1 / LARGEST_SCORE and high <= LARGEST_SCORE and 0 <= marked <= LARGEST_SCORE):
         raise ValueError(f"low = {low}, high = {high}, marked = {marked}: must be of sizes from 1e-100 to 1e100")
     if low == high:

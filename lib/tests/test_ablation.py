@@ -85,6 +85,9 @@ def test_bad_input_is_rejected():
         ablation.values_closed(6, 5, 1, "0.5", "cosine", normalised=False)
     with pytest.raises(ValueError, match="kernel = 'cosine'"):
         ablation.outputs(np.ones((2, 2)), np.ones((2, 2)), "cosine", normalised=False)
+    for normalised in (True, False):
+        with pytest.raises(TypeError, match="A: dtype float16, must be float64 or float32"):
+            ablation.outputs(np.ones((2, 2), np.float16), np.ones((2, 2)), normalised=normalised)
     with pytest.raises(ValueError, match="exponential of a score is too large"), np.errstate(over="ignore"):
         ablation.outputs(np.full((2, 1), 40.0), np.ones((1, 1)), normalised=False)
     with pytest.raises(ValueError, match="tau = -1"):

@@ -396,6 +396,7 @@ def test_numpy_scalars_are_numbers():
     import numpy as np
 
     low, high = np.float32(0.125), np.float32(0.25)
+    assert exact.worst_scores(9, low, high) == [(0.125, 6), (0.25, 3)]
     assert exact.query_errors_exact(5, 2, 0.5, low, high, 4.0) == exact.query_errors_exact(5, 2, 0.5, 0.125, 0.25, 4.0)
 
 
