@@ -423,7 +423,7 @@ def critical_gain(a):
 
 
 def slack(data, kernel="softmax"):
-    """Return ``s = |a P − g|``, the distance of the marked row's mass from the threshold, to 12 digits after the point.
+    """Return ``s = |a P − g|``, the distance of the marked row's mass from the threshold, to 12 digits.
 
     Examples
     --------

@@ -87,6 +87,9 @@ def test_a_short_call_is_repeated_before_the_one_that_counts(monkeypatch):
     assert peer["median"] == 0.3  # the better of plain and padded
     assert seen.count("short") == 1 + 3 * bench.LEAST_REPEATS
     assert seen.count("long") == seen.count("padded") == 1 + 1 + bench.LEAST_REPEATS
+    seen.clear()
+    bench._timed(np, 8, 4, "float64", 0.01, 1e9)  # a short measurement does not repeat for longer than it lasts
+    assert seen.count("short") == 1 + 2 * bench.LEAST_REPEATS
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="this system does not tell a process's peak")

@@ -137,6 +137,24 @@ def test_strengths_beyond_the_digits_of_a_double(a):
     assert counting.slack(data, "linear") == pytest.approx(4 / 3, rel=1e-12)
     assert counting.differ_probability(data, "linear") > 0.4
     assert counting.any_threshold_bound(data, "linear") == 1
+    above = replace(data, a=10**60, gap=None)  # 12^(100 + 10^-58) is far above a, so that a(1 − P) is nearly 0
+    assert counting.slack(above, "softmax:1e-118") == pytest.approx(5 / 3, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "softmax"])
+def test_points_of_the_bound_are_the_definition_at_60_digits(kernel):
+    for d, a, c in product((3, 6, 19, 40, 90), ("0.05", "0.3", "0.8", "1.5"), ("0.1", "0.5")):
+        n, points = 4 * (d - 2), 0
+        for R in (
+            [1 + number(a)] * 2
+            if kernel == "linear"
+            else [mp.mpf(n) ** (number(a) * (1 + number(a))), mp.mpf(n) ** number(a)]
+        ):
+            low, high = (share * R / (share * R + 1 - share) for share in (mp.mpf(1) / 4, mp.mpf(3) / 4))
+            points += int(mp.ceil(number(a) * (high - low) * (d - 2) / (2 * (1 - number(c))) - mp.mpf(10) ** -50))
+        bound = min(1, mp.binomial(d - 2, (d - 2) // 2) / mp.mpf(2) ** (d - 2) * points / 2)
+        found = counting.any_threshold_bound(CountData(n=n, d=d, a=a, c=c, share="1/4"), kernel)
+        assert found == pytest.approx(float(bound), rel=1e-12)
 
 
 @pytest.mark.parametrize(("d", "a", "points"), [(4, 2, 1), (16, 1, 4), (35, Fraction(1, 2), 5)])

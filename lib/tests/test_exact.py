@@ -321,7 +321,7 @@ def test_weights_of_the_kernels_go_straight_in():
         (
             lambda: exact.query_errors_exact(10**9 + 1, 1, 0.5, 1.0, 1.0, 4.0),
             ValueError,
-            "n = 1000000001: must be at most",
+            "^n = 1000000001: must be at most",
         ),
         (lambda: exact.query_errors_exact(4, 1, 0.5, 1.0, 0.5, 4.0), ValueError, "low = 1.0, high = 0.5"),
         (lambda: exact.query_errors_exact(4, 1, 0.5, 1.0, 1.0, None), TypeError, "spike = None"),

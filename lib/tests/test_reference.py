@@ -57,6 +57,7 @@ def test_values_and_network_stay_exact_on_fractions():
 def test_other_numbers_become_pythons_own():
     assert reference.network([[Fraction(1, 4), np.int8(100)]], [[1], [1]], np.longdouble(0.25)) == 100
     assert reference.network([[np.int8(100), np.int8(100)]], [[1], [1]], 0) == 200
+    assert reference.network([[np.int64(2**53 + 1)]], [[1]], 0) == 2**53 + 1  # no float
 
 
 def test_powers_that_sum_to_nothing_are_named():
