@@ -432,7 +432,7 @@ def slack(data, kernel="softmax"):
     """
     require_instance("data", data, CountData)
     mass = marked_mass(data.n, data.a, data.share, kernel)[0]
-    low, _ = mass.enclosure(50 + len(str(int(data.a))))  # so many digits may cancel
+    low, _ = mass.enclosure(50)  # these are digits of 1 − P, so that a may be far larger than s
     return abs(float(data.a * low - data.gap))
 
 
