@@ -27,7 +27,7 @@ def contents():
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     parts = [(part["caption"], [entry["file"] for entry in part["chapters"]]) for part in toc["parts"]]
     kept = [(caption, [f for f in files if not PurePosixPath(f).name.startswith(LEFT_OUT)]) for caption, files in parts]
-    return [("Begin here", [toc["root"]]), *kept]
+    return [("Begin here", [toc["root"]]), *(part for part in kept if part[1])]
 
 
 def article(root, name, names):

@@ -8,6 +8,7 @@ import pkgutil
 from fractions import Fraction
 from itertools import product
 
+import array_api_compat
 import numpy as np
 import pytest
 import sympy
@@ -1215,6 +1216,7 @@ GRID = {"a": st.one_of(STRENGTH, some([0, "0.7"], np.array([0.1, 2.0]), ())), "c
 
 
 def first(x):
+    x = to_numpy(x) if array_api_compat.is_array_api_obj(x) else x
     return next(np.asarray(x, dtype=object).flat) if isinstance(x, (np.ndarray, list, tuple)) else x
 
 

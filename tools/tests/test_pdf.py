@@ -57,6 +57,7 @@ def test_the_contents_are_the_books_without_the_reference():
     assert names[0] == "chapters/index"
     assert "chapters/main-theorem" in names
     assert not any("api-" in name or "explorer" in name for name in names)
+    assert all(files for _, files in pdf.contents())  # no heading of a part that is left out
 
 
 def test_without_chromium_it_says_so(monkeypatch, capsys):
