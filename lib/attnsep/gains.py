@@ -174,7 +174,7 @@ def gains(n, a, kernel="softmax", *, d=None):
 def _sigmoid_row(n, a, own):
     if own * (1 + a) * len(str(n)) > MOST_DIGITS:
         raise ValueError(
-            f"a = {float(a):g}: n to the power (1 + a)² must have at most {MOST_DIGITS} digits for sigmoid"
+            f"a = {float(a):g}, kernel = 'sigmoid': n to the power (1 + a)² must have at most {MOST_DIGITS} digits"
         )
     return SigmoidRatio(Power(n, own), Power(n, own * (1 + a)))
 
