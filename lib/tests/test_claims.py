@@ -138,6 +138,12 @@ def test_rounding_is_no_violation_and_no_margin(ledger):
     evidence = framework.run(enter(margins=(-5e-16,), tolerance=1e-15))
     assert (evidence.verdict, evidence.margin) == ("holds", 0.0)
     assert framework.run(enter("beyond", margins=(-2e-15,), tolerance=1e-15)).verdict == "refuted"
+    assert framework.run(enter("above-noise", margins=(1e-10,), tolerance=1e-12)).margin == 1e-10
+
+
+def test_a_case_that_is_not_a_number_is_the_worst_one(ledger):
+    for number, margins in enumerate([(math.nan, -1.0, 2.0), (2.0, -1.0, math.nan)]):
+        assert math.isnan(framework.run(enter(f"not-a-number-{number}", margins=margins)).margin)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +190,8 @@ def test_intervals_that_straddle_are_undecided():
     assert Case(-1.0, upper=-0.5).verdict == "refuted"
     assert Case(-1.0, upper=0.5).verdict == "undecided"
     assert Case(math.nan).verdict == "undecided"
+    assert Case(-1.0, 0.1, upper=-0.05).verdict == "undecided"  # the upper end may be rounding
+    assert Case(-1.0, 0.1, upper=-0.2).verdict == "refuted"
 
 
 def test_margins_are_relative():
