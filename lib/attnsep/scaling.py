@@ -6,7 +6,6 @@ from itertools import product
 from typing import NamedTuple
 
 from attnsep import exact, tokens
-from attnsep.arrays import text_of
 from attnsep.data import TokenData, require_decimal, require_integer, require_positive, require_real
 from attnsep.spec import require_pair
 
@@ -215,8 +214,9 @@ def sign_rate(x):
     >>> sign_rate(0.0), round(sign_rate(0.2), 9), sign_rate(1) == math.log(2)
     (0.0, 0.020135514, True)
     """
-    if not 0 <= require_real("x", x) <= 1:
-        raise ValueError(f"x = {text_of(x)}: must lie between 0 and 1")
+    x = require_real("x", x)
+    if not 0 <= x <= 1:
+        raise ValueError(f"x = {x}: must lie between 0 and 1")
     return ((1 + x) * math.log1p(x) + ((1 - x) * math.log1p(-x) if x < 1 else 0)) / 2
 
 
