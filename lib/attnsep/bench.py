@@ -33,8 +33,8 @@ LEAST_REPEATS, MOST_REPEATS = 5, 301
 LEAST_N_FOR_MEMORY = 1024  # below, the fixed blocks are all there is
 BLAS_SETTINGS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 PADDED = f"{PEER}, padded"
-# Threads of PyTorch and of OpenBLAS spin for up to some 25 milliseconds after a call and take the next one's core; so a
-# call shorter than SHORT seconds is repeated for SPIN seconds before the one that counts.
+# PyTorch's threads spin for some 10 milliseconds after a call and take the next one's core; so a call shorter than
+# SHORT seconds is repeated for SPIN seconds before the one that counts.  OpenBLAS's spin for some 100, beyond that.
 SHORT, SPIN = 0.05, 0.03
 STRENGTHS = {"a": "0.7", "c": "0.5"}  # of the token data that are timed
 
