@@ -22,9 +22,14 @@ from array_api_compat import is_cupy_array, is_cupy_namespace, is_numpy_namespac
 LIMITS = {np.dtype(np.float64): (900.0, -1000.0), np.dtype(np.float32): (90.0, -120.0)}
 # Rows, and scores at a time: 1 MiB of float64 stays in a core's cache, 16 MiB in a GPU's.
 PANELS = {"numpy": (256, 2**17), "cupy": (2048, 2**21)}
-PANEL_KEYS = 1024  # a sum over more keys at once would round equal terms in one direction
+# Rows, and numbers, of a block of linear attention.
+BLOCKS = {"numpy": (2**13, 2**19), "cupy": (2**20, 2**23)}
+# One long sum rounds equal terms in one direction: so products of GROUP rows are summed first, then those of a panel of
+# at most PANEL_KEYS keys, then panels in pairs.  Beyond GROUP_COLUMNS (of x times of y) BLAS is quicker undivided.
+GROUP, GROUP_COLUMNS, PANEL_KEYS = 64, 4096, 1024
 # Less does not pay for a second thread: scores of softmax, bytes that a pass of linear attention reads and writes.
-LEAST_SCORES, LEAST_BYTES = 2**19, 2**23
+LEAST_SCORES, LEAST_BYTES = 2**19, 2**25
+LEAST_ROWS = 64  # of a block of softmax, if there are so many
 MOST_THREADS = 64
 
 
@@ -54,6 +59,8 @@ def softmax_attention(q, k, v, threads=None):
     array([[7.]])
     """
     xp, (rows, scores) = _library(q), _panel(q)
+    if xp is np:  # some blocks for each thread, of a size that still pays
+        rows = min(rows, max(LEAST_ROWS, -(-q.shape[0] // 8)))
     values = xp.empty((v.shape[0], v.shape[1] + 1), dtype=v.dtype)
     values[:, :-1], values[:, -1] = v, 1
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype)
@@ -64,7 +71,7 @@ def softmax_attention(q, k, v, threads=None):
         for block in blocks:
             scaled = xp.ascontiguousarray(q[block].T) * q.dtype.type(math.log2(math.e))
             small = np.max(norms[block]) * longest + exponent <= LIMITS[q.dtype][0]  # a NaN is not
-            total = (_add_small if small else _add_online)(scaled, k, values, buffer)
+            total = _add_small(scaled, k, values, buffer) if small else _add_online(scaled, k, values, buffer)[0]
             xp.divide(total[:-1].T, total[-1:].T, out=output[block])
 
     _share(xp, work, q.shape[0], rows, threads, q.shape[0] * k.shape[0] >= LEAST_SCORES)
@@ -101,29 +108,54 @@ def linear_attention(q, k, v, threads=None):
 
     def collect(blocks):
         for block in blocks:
-            keys, ones = k[block], xp.ones(block.stop - block.start, dtype=k.dtype)
-            parts.append((block.start, keys.T @ v[block], ones @ keys, ones @ xp.abs(keys)))
+            keys, ones = k[block], xp.ones((block.stop - block.start, 1), dtype=k.dtype)
+            total = _product(keys, ones)
+            size = total if _none_negative(keys) else _product(xp.abs(keys), ones)
+            few = keys.shape[1] * v.shape[1] <= GROUP_COLUMNS
+            parts.append((block.start, _product(keys, v[block]) if few else keys.T @ v[block], total, size))
 
-    _share(xp, collect, k.shape[0], _step(k), threads, k.nbytes + v.nbytes >= LEAST_BYTES)
+    pays = k.nbytes + v.nbytes >= LEAST_BYTES
+    _share(xp, collect, k.shape[0], _step(k, pays), threads, pays)
     # In the order of the blocks, so that the rounding does not depend on which thread was first.
     products, sums, sizes = (
         sum(column) for column in zip(*(part[1:] for part in sorted(parts, key=lambda part: part[0])), strict=True)
     )
 
+    equal = xp is np and np.array_equal(sums, sizes)
+
     def spread(blocks):
         for block in blocks:
-            total, terms = q[block] @ sums, xp.abs(q[block]) @ sizes
+            total = q[block] @ sums
+            terms = total if equal and _none_negative(q[block]) else xp.abs(q[block]) @ sizes
             least.append(xp.min(xp.abs(total) / xp.where(terms == 0, 1, terms)))
-            xp.divide(q[block] @ products, total[:, None], out=output[block])
+            xp.divide(q[block] @ products, total, out=output[block])
 
-    _share(xp, spread, q.shape[0], _step(q), threads, q.nbytes + output.nbytes >= LEAST_BYTES)
+    pays = q.nbytes + output.nbytes >= LEAST_BYTES
+    _share(xp, spread, q.shape[0], _step(q, pays), threads, pays)
     return output, float(xp.min(xp.stack(least)))
 
 
-def _step(x):
-    """Return how many rows at a time stay in the cache and leave something for each thread."""
-    (least, scores), (rows, d) = _panel(x), x.shape
-    return max(1, min(scores // d, max(least, -(-rows // 8))))
+def _step(x, shared):
+    """Return how many rows make a block: few enough for the cache and, if shared, for each thread to get some."""
+    (most, numbers), (rows, d) = BLOCKS[_library(x).__name__], x.shape
+    return max(1, min(most, numbers // d, -(-rows // 8) if shared else rows))
+
+
+def _product(x, y):
+    """Return xᵀy, group by group."""
+    whole = x.shape[0] // GROUP * GROUP
+    if whole == 0:
+        return x.T @ y
+    groups = [part[:whole].reshape(whole // GROUP, GROUP, part.shape[1]) for part in (x, y)]
+    total = (groups[0].transpose(0, 2, 1) @ groups[1]).sum(axis=0)
+    if whole < x.shape[0]:
+        total += x[whole:].T @ y[whole:]
+    return total
+
+
+def _none_negative(x):
+    """Whether that is known without waiting for a GPU: a sum of such terms is the sum of their sizes."""
+    return _library(x) is np and x.min() >= 0
 
 
 def serves(xp):
@@ -205,39 +237,40 @@ def _host(x):
     return x.get() if is_cupy_array(x) else x
 
 
-def _panels(n, rows, buffer):
-    """Yield slices of keys, and a place for the scores of these keys and so many rows."""
+def _halves(n, rows, buffer):
+    """Return slices of the first and the second half of the panels, or None where n keys are no more than one panel."""
     step = max(1, min(PANEL_KEYS, buffer.shape[0] // rows))
-    for start in range(0, n, step):
-        keys = slice(start, min(start + step, n))
-        yield keys, buffer[: (keys.stop - start) * rows].reshape(-1, rows)
+    if n <= step:
+        return None
+    middle = -(-n // step) // 2 * step
+    return slice(middle), slice(middle, n)
 
 
 def _add_small(q, k, values, buffer):
-    """Return Σ [v 1]ᵀ 2^(k q) for all keys; q is transposed."""
-    xp, shape = _library(q), (values.shape[1], q.shape[1])
-    total, part = xp.zeros(shape, dtype=q.dtype), xp.empty(shape, dtype=q.dtype)
-    for keys, scores in _panels(k.shape[0], q.shape[1], buffer):
-        xp.matmul(k[keys], q, out=scores)
-        xp.exp2(scores, out=scores)
-        total += xp.matmul(values[keys].T, scores, out=part)
-    return total
+    """Return Σ [v 1]ᵀ 2^(k q) over all keys; q is transposed."""
+    xp, rows = _library(q), q.shape[1]
+    if halves := _halves(k.shape[0], rows, buffer):
+        first, second = (_add_small(q, k[half], values[half], buffer) for half in halves)
+        first += second
+        return first
+    scores = xp.matmul(k, q, out=buffer[: k.shape[0] * rows].reshape(-1, rows))
+    return _product(values, xp.exp2(scores, out=scores))
 
 
 def _add_online(q, k, values, buffer):
-    """The same, divided by 2 to the largest score: where a panel brings a larger one, all before it shrinks."""
-    xp, shape = _library(q), (values.shape[1], q.shape[1])
-    total, part = xp.zeros(shape, dtype=q.dtype), xp.empty(shape, dtype=q.dtype)
-    largest = xp.full((1, q.shape[1]), -math.inf, dtype=q.dtype)
-    for keys, scores in _panels(k.shape[0], q.shape[1], buffer):
-        xp.matmul(k[keys], q, out=scores)
-        before, largest = largest, xp.maximum(largest, xp.max(scores, axis=0, keepdims=True))
-        scores -= largest
-        xp.maximum(scores, LIMITS[q.dtype][1], out=scores)
-        xp.exp2(scores, out=scores)
-        total *= xp.exp2(before - largest)
-        total += xp.matmul(values[keys].T, scores, out=part)
-    return total
+    """Return the same, divided by 2 to each row's largest score, and that score."""
+    xp, rows = _library(q), q.shape[1]
+    if halves := _halves(k.shape[0], rows, buffer):
+        parts = [_add_online(q, k[half], values[half], buffer) for half in halves]
+        largest = xp.maximum(*(part[1] for part in parts))
+        first, second = (total * xp.exp2(before - largest) for total, before in parts)
+        first += second
+        return first, largest
+    scores = xp.matmul(k, q, out=buffer[: k.shape[0] * rows].reshape(-1, rows))
+    largest = xp.max(scores, axis=0, keepdims=True)
+    scores -= largest
+    xp.maximum(scores, LIMITS[q.dtype][1], out=scores)
+    return _product(values, xp.exp2(scores, out=scores)), largest
 
 
 @cache

@@ -8,6 +8,7 @@ from attnsep.data import require_generator, require_integer
 from attnsep.spec import require_kernel
 
 BLOCK_ROWS, BLOCK_SCORES = 512, 2**17  # 1 MiB of float64 scores at a time stay in the cache
+BLOCK_KEYS = 1024  # a sum over more keys at once would round equal terms in one direction
 
 
 def query_scores(A, x):
@@ -192,7 +193,7 @@ def _softmax_rows(xp, q, k, v):
     """Online softmax: where a block brings a larger score, all that came before shrinks by the same factor."""
     largest = xp.full((q.shape[0], 1), -xp.inf, dtype=q.dtype, device=device(q))
     total, output = xp.zeros_like(largest), 0
-    for block in _blocks(k.shape[0], BLOCK_SCORES // q.shape[0]):
+    for block in _blocks(k.shape[0], min(BLOCK_KEYS, BLOCK_SCORES // q.shape[0])):
         u = xp.matmul(q, xp.matrix_transpose(k[block, :]))
         before, largest = largest, xp.maximum(largest, xp.max(u, axis=1, keepdims=True))
         shrink = xp.exp(before - largest)
@@ -271,14 +272,14 @@ def _attend_linear(xp, q, k, v, kernel, threads=None):
 
 
 def _linear_plain(xp, q, k, v):
-    # Sums of blocks first: one long sum over a million equal rows would round a million times in the same direction.
-    blocks = [k[block, :] for block in _blocks(k.shape[0], BLOCK_SCORES // k.shape[1])]
-    total = xp.matmul(q, sum(xp.sum(block, axis=0) for block in blocks)[:, None])
-    terms = xp.matmul(xp.abs(q), sum(xp.sum(xp.abs(block), axis=0) for block in blocks)[:, None])
+    blocks = _blocks(k.shape[0], BLOCK_KEYS)
+    total = xp.matmul(q, sum(xp.sum(k[block, :], axis=0) for block in blocks)[:, None])
+    terms = xp.matmul(xp.abs(q), sum(xp.sum(xp.abs(k[block, :]), axis=0) for block in blocks)[:, None])
     cancelling = xp.min(xp.abs(total) / xp.where(terms == 0, xp.ones_like(terms), terms))
     # A row sum of 0 is named by the caller; whatever stands here then is thrown away.
     safe = xp.where(total == 0, xp.ones_like(total), total)
-    return xp.matmul(q, xp.matmul(xp.matrix_transpose(k), v)) / safe, cancelling
+    products = sum(xp.matmul(xp.matrix_transpose(k[block, :]), v[block, :]) for block in blocks)
+    return xp.matmul(q, products) / safe, cancelling
 
 
 def _blocks(length, step):

@@ -33,9 +33,10 @@ LEAST_REPEATS, MOST_REPEATS = 5, 301
 LEAST_N_FOR_MEMORY = 1024  # below, the fixed blocks are all there is
 BLAS_SETTINGS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 PADDED = f"{PEER}, padded"
-# PyTorch's threads spin for some 10 milliseconds after a call and take the next one's core; so a call shorter than
-# SHORT seconds is repeated for SPIN seconds before the one that counts.  OpenBLAS's spin for some 100, beyond that.
-SHORT, SPIN = 0.05, 0.03
+# After a call threads spin and hold the cores, those of PyTorch for some 10 milliseconds and those of OpenBLAS for some
+# 100; and threads that wake share a core for up to 50 before the system spreads them.  So all rest for REST seconds
+# before each call that counts, and one that takes less than SHORT is repeated before it for SPIN seconds.
+REST, SHORT, SPIN = 0.12, 0.05, 0.1
 STRENGTHS = {"a": "0.7", "c": "0.5"}  # of the token data that are timed
 
 
@@ -162,6 +163,7 @@ def _timed(xp, n, d, dtype, seconds, most_work):
     end, turns = time.perf_counter() + seconds, 0
     while turns < LEAST_REPEATS or (time.perf_counter() < end and turns < MOST_REPEATS):
         for key, call in calls.items():
+            time.sleep(min(REST, seconds))
             if not times[key] or times[key][-1] < SHORT:
                 _repeat(call, wait, min(SPIN, seconds))
             start = time.perf_counter()
@@ -278,8 +280,9 @@ def _limits(xp, dtype):
             module.exp2(exponents, out=found)
 
     def best(call):
+        _repeat(call, wait, SPIN)
         times = []
-        for _ in range(3):
+        for _ in range(10):
             wait()
             start = time.perf_counter()
             call()

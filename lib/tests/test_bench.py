@@ -67,9 +67,11 @@ def test_the_calls_compute_what_their_names_say(monkeypatch):
 
 
 def test_a_short_call_is_repeated_before_the_one_that_counts(monkeypatch):
-    """What another library's threads still do falls on the repeated ones; a long call pays for no repetition."""
+    """Another library's threads fall asleep, the call's own wake up; a long call pays for no repetition."""
     clock, seen = [0.0], []
     monkeypatch.setattr(bench.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(bench.time, "sleep", lambda seconds: seen.append(seconds))
+    monkeypatch.setattr(bench, "SPIN", 0.03)
 
     def call(name, first, later):
         def run():
@@ -82,14 +84,17 @@ def test_a_short_call_is_repeated_before_the_one_that_counts(monkeypatch):
     calls["softmax", bench.PADDED] = call("padded", 0.3, 0.2)
     monkeypatch.setattr(bench, "_calls", lambda *size: calls)
     ours, peer = bench._timed(np, 8, 4, "float64", 1.0, 1e9)
+    turn = [bench.REST, "short", "short", "short", bench.REST, "long", bench.REST, "padded"]
+    assert seen[-len(turn) :] == turn
     assert ours["median"] == ours["max"] == 0.01
     assert peer["library"] == "PyTorch"
     assert peer["median"] == 0.3  # the better of plain and padded
     assert seen.count("short") == 1 + 3 * bench.LEAST_REPEATS
     assert seen.count("long") == seen.count("padded") == 1 + 1 + bench.LEAST_REPEATS
     seen.clear()
-    bench._timed(np, 8, 4, "float64", 0.01, 1e9)  # a short measurement does not repeat for longer than it lasts
+    bench._timed(np, 8, 4, "float64", 0.01, 1e9)  # a short measurement repeats no longer than it lasts
     assert seen.count("short") == 1 + 2 * bench.LEAST_REPEATS
+    assert seen.count(0.01) == 3 * bench.LEAST_REPEATS  # nor rests
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="this system does not tell a process's peak")

@@ -40,6 +40,29 @@ def test_error_stays_within_four_roundings_of_the_scores(rng, dtype, size):
     assert np.max(np.abs(found - precise_softmax(q, k, v))) <= bound
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [1e-3, 1.0])
+def test_a_sum_over_thousands_of_keys_is_as_exact_as_one_over_few(rng, dtype, size):
+    """Flat rows, positive values: all terms of a sum are rounded alike, unless few are summed at once."""
+    q, k, v = size * rng.standard_normal((4, 34)), rng.standard_normal((4096, 34)), rng.uniform(0.1, 1, (4096, 34))
+    q, k, v = (x.astype(dtype) for x in (q / 34**0.5, k, v))
+    scores = q.astype(np.longdouble) @ k.astype(np.longdouble).T
+    weights = np.exp(scores)
+    wanted = weights @ v.astype(np.longdouble) / weights.sum(axis=1, keepdims=True)
+    bound = 4 * np.finfo(dtype).eps * (1 + np.max(np.abs(scores)))
+    assert np.max(np.abs(softmax_attention(q, k, v) - wanted)) <= bound
+
+
+@pytest.mark.parametrize("columns", [1, 2, 34])
+@pytest.mark.parametrize("online", [False, True])
+def test_rounding_does_not_grow_with_the_number_of_equal_keys(rng, monkeypatch, columns, online):
+    if online:
+        monkeypatch.setitem(_fast.LIMITS, np.dtype("float32"), (-1.0, -120.0))
+    q, k, v = (np.repeat(rng.uniform(0.1, 1, (1, columns)), n, axis=0).astype("float32") for n in (1, 10**5, 10**5))
+    for found, roundings in ((softmax_attention(q, k, v), 32), (linear_attention(q, k, v)[0], 64)):
+        np.testing.assert_allclose(found, v[:1], rtol=roundings * np.finfo("float32").eps)
+
+
 class StandIn:
     """NumPy under CuPy's name: takes CuPy's panels and no threads, and notes which functions are asked for."""
 
@@ -103,16 +126,21 @@ def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype,
     monkeypatch.setitem(_fast.PANELS, "numpy", panel)
     monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
     monkeypatch.setattr(_fast, "LEAST_BYTES", 1)
+    monkeypatch.setitem(_fast.BLOCKS, "numpy", panel)
+    monkeypatch.setattr(_fast, "GROUP", panel[0])
     q, k, v = ((size * rng.standard_normal(shape)).astype(dtype) for shape in ((17, 4), (29, 4), (29, 6)))
     v /= np.asarray(size, dtype=dtype)
     slow, _ = attention._softmax_plain(xp, q, k, v)
     rounding = 8 * np.finfo(dtype).eps * (1 + np.max(np.abs(q) @ np.abs(k.T))) * np.max(np.abs(v))
     np.testing.assert_allclose(softmax_attention(q, k, v, threads), slow, atol=rounding, rtol=0)
     k, q = np.abs(k), np.abs(q)
-    slow, least = attention._linear_plain(xp, q, k, v)
-    found, cancelling = linear_attention(q, k, v, threads)
-    np.testing.assert_allclose(found, slow, atol=64 * np.finfo(dtype).eps * np.max(np.abs(v)), rtol=0)
-    assert cancelling == pytest.approx(float(least), rel=1e-5)
+    for j in range(3):  # the signs of one row each; the last row of q cancels nothing
+        q[0, 0], k[0, 0] = (-1) ** (j == 1) * abs(q[0, 0]), (-1) ** (j == 2) * abs(k[0, 0])
+        slow, least = attention._linear_plain(xp, q, k, v)
+        found, cancelling = linear_attention(q, k, v, threads)
+        np.testing.assert_allclose(found, slow, atol=64 * np.finfo(dtype).eps * np.max(np.abs(v)), rtol=0)
+        assert cancelling == pytest.approx(float(least), rel=1e-5)
+        assert (cancelling > 1 - 1e-5) == (j == 0)
 
 
 def test_one_thread_and_many_give_the_same_bits(rng, monkeypatch):
@@ -229,3 +257,9 @@ def test_many_equal_terms_do_not_drift():
     q, k, v = np.full((2, 4), 0.1), np.full((2**18, 4), 0.3), np.zeros((2**18, 1))
     v[0] = 1
     np.testing.assert_allclose(softmax_attention(q, k, v) * 2**18, 1, rtol=3e-14)
+
+
+def test_values_without_columns_give_outputs_without_columns():
+    x = np.ones((300, 2))  # whole groups, and some rows beyond them
+    for kernel in ("softmax", "linear"):
+        assert attend(x, x, x[:, :0], kernel=kernel).shape == (300, 0)

@@ -1,6 +1,7 @@
 """What softmax and linear attention cost: multiply-adds, and the measurement that is stored with the library."""
 
 import math
+from itertools import product
 
 from attnsep import cost
 from attnsep.attention import PLAIN
@@ -12,6 +13,9 @@ SOURCE = "Design tradeoffs, Failure signatures"
 ONE_MACHINE = "one machine on one day, the library's NumPy path; read from the stored file"
 WIDTHS = (34, 66, 130)
 LARGE = (4096, 8192, 16384)
+# The most that ours may take of PyTorch's time.
+CASES_BESIDE = {("softmax", n): 1.4 for n in LARGE} | {("softmax", 1024): 1.7, ("linear", 131072): 1.2}
+CASES_BESIDE |= {("linear", n): 1.8 for n in (8192, 16384)}
 
 
 def _measured(d, dtype="float64", library=cost.OURS, what="median"):
@@ -93,7 +97,7 @@ def cost_crossover(xp, broken=None):
     chapter=CHAPTER,
     statement=r"In the stored measurement the time grows like $n^p$, with $p$ between 1.8 and 2.2 for softmax ($n$ "
     r"from 4096 to 16384), between 0.8 and 1.2 for linear attention and for softmax on the paper's data ($n$ from "
-    r"16384 to 131072), and between $-0.1$ and $0.1$ for the closed form ($n$ from 2048 to 131072): float64, least "
+    r"4096 to 131072), and between $-0.1$ and $0.1$ for the closed form ($n$ from 2048 to 131072): float64, least "
     r"squares over the medians, $d = 34, 66, 130$.",
     uses=["attention-cost"],
     assumes=ONE_MACHINE,
@@ -103,8 +107,8 @@ def cost_crossover(xp, broken=None):
 def cost_exponents(xp, broken=None):
     allowed = {
         "softmax": (4096, 1.8, 2.2),
-        "linear": (16384, 0.8, 1.2),
-        "token data": (16384, 0.8, 1.2),
+        "linear": (4096, 0.8, 1.2),
+        "token data": (4096, 0.8, 1.2),
         "closed form": (2048, -0.1, 0.1),
     }
     for d in WIDTHS:
@@ -168,19 +172,21 @@ def token_data_costs_little(xp, broken=None):
     chapter=CHAPTER,
     statement=r"In the stored measurement the library's softmax attention took at most 1.10 times (float64) and 1.20 "
     r"times (float32) as long as PyTorch's in the geometric mean over $n = 4096, 8192, 16384$ and $d = 34, 66, 130$, "
-    r"and at most 1.40 times in each case: medians, PyTorch with the better of $d$ and $d$ padded to a multiple of 16.",
-    assumes=ONE_MACHINE + "; scores of standard deviation 3",
+    r"and at most 1.40 times in each case; at $n = 1024$ at most 1.70 times. Linear attention took at most 1.80 times "
+    r"as long as PyTorch's at $n = 8192, 16384$ and 1.20 times at $n = 131072$. Medians, PyTorch's softmax with the "
+    r"better of $d$ and $d$ padded to a multiple of 16.",
+    assumes=ONE_MACHINE + "; scores of standard deviation 3, for linear attention positive entries",
     control="ours takes this many times as long",
     violations=(1.5, 2),
 )
 def cost_beside_pytorch(xp, broken=None):
     for dtype, most in (("float64", 1.10), ("float32", 1.20)):
         ratios = {
-            (n, d): _measured(d, dtype)[n]["softmax"] / _measured(d, dtype, cost.PEER)[n]["softmax"]
-            for d in WIDTHS
-            for n in LARGE
+            (kernel, n, d): _measured(d, dtype)[n][kernel] / _measured(d, dtype, cost.PEER)[n][kernel]
+            for (kernel, n), d in product(CASES_BESIDE, WIDTHS)
         }
-        for (n, d), ratio in ratios.items():
-            yield at_most(ratio * (broken or 1), 1.4, n=n, d=d)
-        mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+        for (kernel, n, d), ratio in ratios.items():
+            yield at_most(ratio * (broken or 1), CASES_BESIDE[kernel, n], n=n, d=d)
+        large = [ratio for (kernel, n, _), ratio in ratios.items() if kernel == "softmax" and n in LARGE]
+        mean = math.exp(sum(map(math.log, large)) / len(large))
         yield at_most(mean * (broken or 1), most, n=16384, d=130)

@@ -11,7 +11,7 @@ from attnsep import counting, exact
 from attnsep.arrays import to_numpy
 from attnsep.attention import values
 from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator, within
-from attnsep.claims.one_query import rounding
+from attnsep.claims.one_query import EPS, rounding
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.counting import SHARES, CountData
 from attnsep.network import signs
@@ -126,7 +126,8 @@ def count_law_simulated(xp, broken=None):
         for data in _pair(classes, t, a, "0.5"):
             A = data.matrix(xp)
             rows = to_numpy(values(A, A, A, data.X(xp), kernel))
-            above = np.max(rows @ signs(rng, data.d, m * draws, np), axis=0) > data.tau
+            # Sums within rounding of the threshold are ties, which do not fire.
+            above = np.max(rows @ signs(rng, data.d, m * draws, np), axis=0) > data.tau * (1 + 64 * EPS)
             fired = int(np.sum(np.any(above.reshape(draws, m), axis=1)))
             shifted = replace(data, gap=data.gap + exactly(broken))
             law = counting.fires_probability(shifted, m, kernel)
