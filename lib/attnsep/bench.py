@@ -100,7 +100,7 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
     sizes = [(x, y, kind) for kind in dtype for y in d for x in n]
     rows = [row for size in _shown(sizes, progress) for row in _timed(xp, *size, seconds, most_work)]
     _add_memory(xp, rows, progress)
-    limits = {kind: _limits(xp, kind) for kind in dtype}
+    limits = {kind: _limits(xp, kind, min(SPIN, seconds)) for kind in dtype}
     return {"date": datetime.now(UTC).date().isoformat(), **_machine(xp), "limits": limits, "rows": rows}
 
 
@@ -266,7 +266,7 @@ def _added_on_gpu(xp, mechanism, library, n, d, dtype):
     return pool.total_bytes() - before
 
 
-def _limits(xp, dtype):
+def _limits(xp, dtype, seconds):
     """Return multiply-adds and powers of two per second: no attention built from them takes less time."""
     module = _fast._library(xp.asarray(1.0))
     wait, side, blocks = _waiter(xp), 1024 if module is np else 8192, 64
@@ -280,10 +280,9 @@ def _limits(xp, dtype):
             module.exp2(exponents, out=found)
 
     def best(call):
-        _repeat(call, wait, SPIN)
-        times = []
-        for _ in range(10):
-            wait()
+        _repeat(call, wait, seconds)
+        end, times = time.perf_counter() + seconds, []
+        while len(times) < 3 or time.perf_counter() < end:
             start = time.perf_counter()
             call()
             wait()
