@@ -51,7 +51,7 @@ def softmax_attention(q, k, v, threads=None):
     Notes
     -----
     Sᵀ = k (log₂e q)ᵀ panel by panel, and Oᵀ = Σ [v 1]ᵀ 2^(Sᵀ), whose last row is the row sums.  For rows whose norms
-    and those of k do not exclude an overflow, the largest score so far is subtracted first.
+    and those of k do not exclude an overflow, a panel's largest score is subtracted first.
 
     Examples
     --------

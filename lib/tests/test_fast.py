@@ -134,7 +134,7 @@ def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype,
     rounding = 8 * np.finfo(dtype).eps * (1 + np.max(np.abs(q) @ np.abs(k.T))) * np.max(np.abs(v))
     np.testing.assert_allclose(softmax_attention(q, k, v, threads), slow, atol=rounding, rtol=0)
     k, q = np.abs(k), np.abs(q)
-    for j in range(3):  # the signs of one row each; the last row of q cancels nothing
+    for j in range(3):  # nothing is negative, one entry of q, one entry of k
         q[0, 0], k[0, 0] = (-1) ** (j == 1) * abs(q[0, 0]), (-1) ** (j == 2) * abs(k[0, 0])
         slow, least = attention._linear_plain(xp, q, k, v)
         found, cancelling = linear_attention(q, k, v, threads)
