@@ -40,17 +40,40 @@ def test_error_stays_within_four_roundings_of_the_scores(rng, dtype, size):
     assert np.max(np.abs(found - precise_softmax(q, k, v))) <= bound
 
 
+def within_four_roundings(q, k, v):
+    scores = q.astype(np.longdouble) @ k.astype(np.longdouble).T
+    weights = np.exp(scores)
+    wanted = weights @ v.astype(np.longdouble) / weights.sum(axis=1, keepdims=True)
+    bound = 4 * np.finfo(q.dtype).eps * (1 + np.max(np.abs(scores))) * np.max(np.abs(v))
+    return np.max(np.abs(softmax_attention(q, k, v) - wanted)) <= bound
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [1e-3, 1.0])
 def test_a_sum_over_thousands_of_keys_is_as_exact_as_one_over_few(rng, dtype, size):
     """Flat rows, positive values: all terms of a sum are rounded alike, unless few are summed at once."""
     q, k, v = size * rng.standard_normal((4, 34)), rng.standard_normal((4096, 34)), rng.uniform(0.1, 1, (4096, 34))
-    q, k, v = (x.astype(dtype) for x in (q / 34**0.5, k, v))
-    scores = q.astype(np.longdouble) @ k.astype(np.longdouble).T
-    weights = np.exp(scores)
-    wanted = weights @ v.astype(np.longdouble) / weights.sum(axis=1, keepdims=True)
-    bound = 4 * np.finfo(dtype).eps * (1 + np.max(np.abs(scores)))
-    assert np.max(np.abs(softmax_attention(q, k, v) - wanted)) <= bound
+    assert within_four_roundings(*(x.astype(dtype) for x in (q / 34**0.5, k, v)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", [1, 4, 300])
+@pytest.mark.parametrize("size", [0.0, 0.3, 1.0, 2.9, 3.1])
+def test_equal_keys_and_values_of_two_sizes_cost_no_more_digits(rng, dtype, rows, size):
+    """The worst there is: columns of equal terms; with large groups as soon as the scores allow for their error."""
+    for n in (64, 1000, 4096):
+        q, k = rng.standard_normal((rows, 20)), np.repeat(rng.standard_normal((1, 20)), n, axis=0)
+        q *= size / np.max(np.abs(q @ k[0]))
+        v = np.where(rng.random((n, 8)) < [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5], *rng.uniform(0.1, 1, (2, 8)))
+        assert within_four_roundings(*(x.astype(dtype) for x in (q, k, v)))
+
+
+@pytest.mark.parametrize("n", [256, 1000, 5000])
+def test_scores_of_the_usual_size_are_not_taken_for_small_ones(rng, n):
+    """Scores of standard deviation 1, what dividing by √d aims at; a few keys must do to see that."""
+    q, k = (rng.standard_normal((n, 64)) / 64**0.25 for _ in range(2))
+    for factor, flat in ((1, False), (0.3, True), (np.nan, True)):
+        assert _fast._flat(factor * q, k, _fast._norms(factor * q)) == flat
 
 
 @pytest.mark.parametrize("columns", [1, 2, 34])
