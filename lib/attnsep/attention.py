@@ -263,6 +263,7 @@ def _attend_linear(xp, q, k, v, kernel, threads=None):
     """Return the outputs, and the smallest row sum relative to the terms that it is rounded with."""
     fast = _fast.serves(xp)
     output, cancelling = _fast.linear_attention(q, k, v, threads) if fast else _linear_plain(xp, q, k, v)
+    require_finite(xp, xp.asarray(cancelling), "q, k")  # a row sum that overflows would make the output 0
     # n additions and d products are rounded, each by at most ε of the terms.
     if float(cancelling) <= min((k.shape[0] + k.shape[1]) * xp.finfo(q.dtype).eps, 0.5):
         raise ValueError(

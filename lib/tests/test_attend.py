@@ -42,6 +42,15 @@ def test_streamed_is_direct(xp, rng, monkeypatch, shape, blocks, unique, kernel)
     )
 
 
+@pytest.mark.parametrize("kernel", ["linear", "relu", "elu+1"])
+@pytest.mark.parametrize(("dtype", "large", "small"), [("float64", 1.5e308, 1e-300), ("float32", 3e38, 1e-30)])
+def test_a_row_sum_that_overflows_is_not_an_output_of_zero(xp, kernel, dtype, large, small):
+    """Two keys whose sum is too large, values so small that every product stays finite."""
+    q, k, v = (xp.asarray(np.full(shape, x, dtype)) for shape, x in (((1, 1), 1), ((2, 1), large), ((2, 1), small)))
+    with pytest.raises(ValueError, match=r"^q, k: the result is not finite"):
+        attend(q, k, v, kernel=kernel)
+
+
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1e4])
 def test_softmax_meets_larger_scores_late(rng, monkeypatch, scale):
     """Ascending scores change the maximum in every block; huge ones overflow unless it is subtracted."""
