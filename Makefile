@@ -18,8 +18,8 @@ help:  ## list the verbs
 book: $(VENV)/.ready  ## build the book and print the page to open
 	@$(RUN) tools.steps book
 
-test: $(VENV)/.ready  ## everything CI runs: check, training, notebooks against their stored outputs, book, pages, browser
-	@$(RUN) tools.steps format lint unit claims learn notebooks book pages web
+test: $(VENV)/.ready  ## everything CI runs: check, slow tests, training, notebooks against their stored outputs, book, pages, browser
+	@$(RUN) tools.steps format lint unit slow claims learn notebooks book pages web
 
 test-strict: $(VENV)/.ready  ## notebooks, and the claims in them, on a second array library that stands in for a GPU
 	@$(RUN) tools.steps "strict notebooks"
@@ -43,16 +43,16 @@ lock: $(VENV)/.ready  ## pin the newest allowed versions in requirements.lock
 	@$(RUN) tools.lock
 
 test-oldest: $(VENV)-oldest/.ready  ## unit tests, claims, training, notebooks with the oldest allowed versions (Python 3.11)
-	@$(VENV)-oldest/bin/python -m tools.steps unit claims learn notebooks
+	@$(VENV)-oldest/bin/python -m tools.steps unit slow claims learn notebooks
 
 test-newest: $(VENV)-newest/.ready  ## the same with the newest allowed versions, whatever the lock says
-	@$(VENV)-newest/bin/python -m tools.steps unit claims learn notebooks
+	@$(VENV)-newest/bin/python -m tools.steps unit slow claims learn notebooks
 
 repeat: $(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready  ## reruns, other random draws, chapters twice, kills: what must not depend on luck; about an hour
 	@$(RUN) tools.repeat
 
 test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumPy must take over and say so
-	@$(VENV)-cupy/bin/python -m tools.steps fallback unit claims notebooks
+	@$(VENV)-cupy/bin/python -m tools.steps fallback unit slow claims notebooks
 
 test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against PyTorch and the package entmax
 	@$(VENV)-oracles/bin/python -m tools.steps oracles

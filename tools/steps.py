@@ -14,7 +14,8 @@ LEARN = "lib/tests/learn"  # training takes a minute, too long for daily life
 STEPS = {
     "format": ("-m", "ruff", "format", "--check", "."),
     "lint": ("-m", "ruff", "check", "."),
-    "unit": (*PYTEST, "--ignore", LEARN),
+    "unit": (*PYTEST, "--ignore", LEARN, "-m", "not slow"),
+    "slow": (*PYTEST, "--ignore", LEARN, "-m", "slow"),
     "learn": (*PYTEST, LEARN),
     "oracles": ("-m", "pytest", "-q", "lib/tests/test_oracles.py"),
     "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),

@@ -97,6 +97,7 @@ def test_a_short_call_is_repeated_before_the_one_that_counts(monkeypatch):
     assert seen.count(0.01) == 3 * bench.LEAST_REPEATS  # nor rests
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="this system does not tell a process's peak")
 def test_memory_is_that_of_the_call():
     """Beyond its inputs softmax holds the output, a copy of the values with a column more, and a few panels.

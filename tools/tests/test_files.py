@@ -86,6 +86,7 @@ def test_no_store_is_left_half_done():
     assert not files.pending(), files.PENDING
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_verbs_leave_nothing_half_written():
     run = subprocess.run([sys.executable, "-m", "tools.interrupt", "8", "1"], cwd=files.ROOT, capture_output=True)

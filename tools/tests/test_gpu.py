@@ -29,6 +29,7 @@ def rehearse(path):
     return gpu.main(["--backend", "numpy", "--result", str(path)])
 
 
+@pytest.mark.slow
 def test_a_rehearsal_writes_what_the_page_reads(quick, tmp_path, capsys):
     path = tmp_path / "gpu.json"
     assert rehearse(path) == 0
@@ -68,6 +69,7 @@ def test_missing_packages_are_named():
     assert "lacks no_such_package." in gpu.missing(("numpy", "no_such_package"))
 
 
+@pytest.mark.slow
 def test_a_claim_that_breaks_off_fails_alone(quick, monkeypatch, tmp_path, capsys):
     whole, first = framework.run, framework.claims()[0]
 
@@ -90,6 +92,7 @@ def test_timings_that_break_off_keep_the_rest(quick, monkeypatch, tmp_path, caps
     assert "timings: broke off" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_pytest_is_counted_and_its_breaking_off_is_a_failure(tmp_path):
     good = tmp_path / "test_good.py"
     good.write_text("import pytest\ndef test_a(): pass\n@pytest.mark.skip\ndef test_b(): pass\n")

@@ -44,9 +44,10 @@ def test_claims_are_compared_with_the_record():
     assert steps.STEPS["claims"][-4:] == ("verify", "--compare", "--jobs", "2")
 
 
-def test_every_unit_test_is_in_one_step_or_the_other():
-    assert steps.STEPS["unit"][-2:] == ("--ignore", steps.LEARN)
-    assert steps.STEPS["learn"][-1] == steps.LEARN
+def test_every_test_is_in_one_step_or_another():
+    assert steps.STEPS["unit"] == (*steps.PYTEST, "--ignore", steps.LEARN, "-m", "not slow")
+    assert steps.STEPS["slow"] == (*steps.PYTEST, "--ignore", steps.LEARN, "-m", "slow")
+    assert steps.STEPS["learn"] == (*steps.PYTEST, steps.LEARN)
     assert list((files.ROOT / steps.LEARN).glob("test_*.py"))
 
 
