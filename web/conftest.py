@@ -20,7 +20,8 @@ def pytest_sessionstart(session):
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium())
+        # Playwright hides scroll bars unless told not to; most readers' systems draw them.
+        browser = playwright.chromium.launch(executable_path=chromium(), ignore_default_args=["--hide-scrollbars"])
         yield browser
         browser.close()
 

@@ -46,6 +46,11 @@ OVERFLOW = """() => {
     .map(e => e.outerHTML.slice(0, 120));
 }"""
 
+# A bar takes room from what scrolls.
+BARS = """() => [...document.querySelectorAll("article .math, article .math *")]
+  .filter(e => e.clientHeight && e.offsetHeight - e.clientHeight > 5)
+  .map(e => e.outerHTML.slice(0, 120))"""
+
 
 @pytest.fixture(scope="module")
 def tab(browser):
@@ -61,6 +66,7 @@ def test_a_page_is_whole_at_every_width_and_in_the_dark(tab, address):
     for width, scheme in SEEN:
         show(page, width, scheme)
         assert page.evaluate(OVERFLOW) == [], (width, scheme)
+    assert page.evaluate(BARS) == []
     page.evaluate(THIN)
     for (width, scheme), rules in CHECKED.items():
         show(page, width, scheme)
@@ -160,6 +166,7 @@ def test_the_copy_button_copies_the_cell(tab):
         ('<img alt="A picture" src="none.png">', MISSING_PICTURES),
         ('<p style="width: 3000px">wide</p>', OVERFLOW),
         ('<div style="overflow: hidden"><p style="width: 3000px">cut off</p></div>', OVERFLOW),
+        ('<p><span class="math" style="display: inline-block; overflow: scroll">x</span></p>', BARS),
     ],
 )
 def test_a_check_finds_what_is_wrong(browser, tmp_path, element, check):

@@ -216,8 +216,8 @@ def hoeffding(s, norm_squared):
     >>> hoeffding(2.0, 4.0) == math.exp(-0.5)
     True
     """
-    s = require_positive("s", s)
-    return math.exp(-(s * s) / (2 * require_positive("norm_squared", norm_squared)))  # s * s may be inf, s**2 raises
+    s, norm_squared = require_positive("s", s), require_positive("norm_squared", norm_squared)
+    return math.exp(-s / norm_squared * s / 2)  # s * s may be inf, and then a NaN the ratio
 
 
 def _hoeffding_or_one(s, norm_squared):

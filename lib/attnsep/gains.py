@@ -5,12 +5,14 @@ encloses R in as many digits as it is asked for, and says whether R is rational.
 """
 
 import math
+import numbers
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
+from attnsep.arrays import text_of
 from attnsep.data import require_decimal, require_integer
 from attnsep.spec import require_kernel
 
@@ -41,9 +43,10 @@ class Power(NamedTuple):
         return Fraction(*(root**u for root in roots)) if (roots[0] ** v, roots[1] ** v) == (p, q) else None
 
     def shares(self, rest):
-        """Return R/(R + rest) and rest/(R + rest) for an number rest > 0, each to 12 digits."""
+        """Return R/(R + rest) and rest/(R + rest) for a rational number rest > 0, each to 12 digits."""
+        rest = _require_rest(rest)
         if self.exponent == 1:
-            return tuple(float(part / (Fraction(self.base) + rest)) for part in (Fraction(self.base), Fraction(rest)))
+            return tuple(float(part / (self.base + rest)) for part in (Fraction(self.base), rest))
         log = math.log1p(float(self.base - 1)) if self.base < 2 else math.log(self.base)
         # Beyond 10^300 the exponent no longer matters, and a float could not hold it.
         z = float(min(self.exponent, 10**300)) * log - _log(rest)
@@ -74,7 +77,7 @@ class SigmoidRatio:
         return None if low is None or high is None else (1 + 1 / low) / (1 + 1 / high)
 
     def shares(self, rest):
-        """Return R/(R + rest) and rest/(R + rest) for an number rest > 0, each to 12 digits."""
+        """Return R/(R + rest) and rest/(R + rest) for a rational number rest > 0, each to 12 digits."""
         return _shares(self, rest)
 
 
@@ -99,7 +102,7 @@ class LogGain:
         """Return None: the number is irrational."""
 
     def shares(self, rest):
-        """Return R/(R + rest) and rest/(R + rest) for an number rest > 0, each to 12 digits."""
+        """Return R/(R + rest) and rest/(R + rest) for a rational number rest > 0, each to 12 digits."""
         return _shares(self, rest)
 
 
@@ -109,6 +112,7 @@ class Infinite:
 
     def shares(self, rest):
         """Return the shares 1 and 0."""
+        _require_rest(rest)
         return 1.0, 0.0
 
 
@@ -241,8 +245,16 @@ def _root(x, digits, up):
     return Fraction(math.isqrt(p * q * 100**digits) + up, q * 10**digits)
 
 
+def _require_rest(rest):
+    if isinstance(rest, bool) or not isinstance(rest, numbers.Rational):
+        raise TypeError(f"rest = {text_of(rest)}: must be an integer or a Fraction")
+    if rest <= 0:
+        raise ValueError(f"rest = {text_of(rest)}: must be above 0")
+    return Fraction(int(rest.numerator), int(rest.denominator))  # NumPy's integers would overflow
+
+
 def _shares(R, rest):
-    digits = 50
+    rest, digits = _require_rest(rest), 50
     low, high = R.enclosure(digits)
     while high > low * (1 + Fraction(1, 10**14)):  # close to the point from which the row sees the marked token alone
         digits *= 2

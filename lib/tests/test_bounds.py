@@ -46,6 +46,7 @@ def test_what_no_double_holds_is_0_or_1_or_inf():
     assert [bounds.spike_weight(1e4, 0.0, spike) for spike in (0.0, 1.0, 3.0)] == [0.0, 0.5, 1.0]
     assert bounds.softmax_flat(2, 1.0, 1000.0) == (float(mp.exp(-999) / 2), float("inf"))
     assert bounds.softmax_spike(2, 1000.0, 1.0) == (float(2 * mp.exp(-1000)), float("inf"))
+    assert [bounds.hoeffding(*pair) for pair in ((1e300, 1.7e308), (1e-300, 5e-324), (1e-10, 1.7e308))] == [0, 1, 1]
 
 
 @pytest.mark.parametrize("n", [2, 60, 1000])

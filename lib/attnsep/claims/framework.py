@@ -546,12 +546,14 @@ def claims():
 
 
 def at_most(value, bound, /, tolerance=0.0, **reached):
-    """Case for max(value) ≤ bound, with the slack relative to the bound.
+    """Case for max(value) ≤ bound, with the slack relative to the bound; an infinite bound leaves it undecided.
 
     Examples
     --------
     >>> at_most(0.5, 1.0, n=2)
     Case(margin=0.5, tolerance=0.0, reached={'n': 2}, upper=None)
+    >>> at_most(0.5, math.inf).verdict
+    'undecided'
     """
     bound = _real("bound", bound)
     return Case((bound - _largest("value", value)) / _size(bound), tolerance, reached)
