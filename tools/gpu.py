@@ -20,6 +20,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tools.files import ROOT, write
+from tools.steps import LEARN
 
 RESULT = ROOT / "lib/attnsep/claims/gpu.json"
 NEEDED = ("numpy", "pytest", "matplotlib", "array_api_compat")
@@ -27,6 +28,7 @@ JUPYTER = ("nbval", "nbformat", "ipykernel")
 CERTIFY = ("flint", "sympy")
 N = 10**6  # tokens in a timing
 ROUNDS = 11
+WORKERS = 4  # processes of pytest, where xdist is installed; each keeps some memory of the card
 # Attention beside PyTorch's on the same device; d = 66.
 ATTENTION = {
     "cupy": {"float64": (4096, 16384, 65536), "float32": (16384, 262144)},
@@ -62,14 +64,18 @@ def main(arguments=None):
         return 1
     result = machine(options.backend)
     print(f"--- {result['device']}, {', '.join(f'{name} {number}' for name, number in result['versions'].items())}")
-    result["tests"] = run_pytest("lib/tests")
+    # Trainings compute with JAX, which would take most of the card's memory for itself.
+    result["tests"] = run_pytest("lib/tests", "--ignore", LEARN)
     result["notebooks"] = run_notebooks()
     result["claims"] = run_claims(xp)
+    result |= {"timings": [], "timings_broke_off": False}
     try:
-        result["timings"] = timings(options.backend) + attention_timings(options.backend)
+        result["timings"] += timings(options.backend)
+        for dtype, sizes in ATTENTION[options.backend].items():
+            result["timings"] += attention_timings(options.backend, dtype, sizes)
     except Exception:  # what is known by now must still be written
         traceback.print_exc()
-        result["timings"] = []
+        result["timings_broke_off"] = True
     write(target, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     problems = failures(result)
     print(f"--- summary\n{summary(result)}\nwritten: {target}")
@@ -136,12 +142,18 @@ def run_pytest(*words):
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-rs", f"--junitxml={report}", *words]
+        command = [sys.executable, "-m", "pytest", "-q", "-rs", f"--junitxml={report}", *shares(), *words]
         code = subprocess.run(command, cwd=ROOT).returncode
         counted = counts(report.read_text(encoding="utf-8")) if report.exists() else counts("<testsuites/>")
     if code and not counted["failed"]:  # pytest itself broke off, or found no test
         counted["failed"] = 1
     return {**counted, "seconds": round(time.perf_counter() - start, 1)}
+
+
+def shares():
+    """Return the words that let processes of pytest share the files, if they can."""
+    workers = min(WORKERS, os.cpu_count() or 1)
+    return ("-n", str(workers), "--dist", "loadfile") if find_spec("xdist") and workers > 1 else ()
 
 
 def counts(report):
@@ -228,20 +240,19 @@ def timings(backend):
     return rows
 
 
-def attention_timings(backend):
+def attention_timings(backend, dtype, sizes):
     """Return median milliseconds of both attentions, ours and PyTorch's, and the MiB that each adds at its peak."""
     from attnsep import bench
     from attnsep.arrays import namespace
 
-    print("--- attention", flush=True)
-    xp, found = namespace(backend), {}
-    for dtype, sizes in ATTENTION[backend].items():
-        for row in bench.bench(sizes, (66,), (dtype,), most_work=1e13, xp=xp)["rows"]:
-            kind = f"{row['mechanism']} attention, d = {row['d']}, {dtype}"
-            entry = found.setdefault((kind, row["n"]), {"function": kind, "n": row["n"], "milliseconds": {}})
-            entry["milliseconds"][row["library"]] = float(f"{1000 * row['median']:.3g}")
-            if row["memory"] is not None:
-                entry.setdefault("mebibytes", {})[row["library"]] = round(row["memory"] / 2**20)
+    print(f"--- attention, {dtype}", flush=True)
+    found = {}
+    for row in bench.bench(sizes, (66,), (dtype,), most_work=1e13, xp=namespace(backend))["rows"]:
+        kind = f"{row['mechanism']} attention, d = {row['d']}, {dtype}"
+        entry = found.setdefault((kind, row["n"]), {"function": kind, "n": row["n"], "milliseconds": {}})
+        entry["milliseconds"][row["library"]] = float(f"{1000 * row['median']:.3g}")
+        if row["memory"] is not None:
+            entry.setdefault("mebibytes", {})[row["library"]] = round(row["memory"] / 2**20)
     return list(found.values())
 
 
@@ -274,7 +285,7 @@ def failures(result):
     found += [f"{row['id']}: {row['verdict']}, not as expected" for row in rows if not row["as_expected"]]
     if not rows:
         found.append("claims: none was run")
-    if not result["timings"]:
+    if result["timings_broke_off"]:
         found.append("timings: broke off")
     return found + result["claims"]["differ_from_record"]
 

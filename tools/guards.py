@@ -128,7 +128,7 @@ BESIDE = {
     "reference": {"arrays", "data", "spec"},
     "bounds": {"arrays", "data"},
     "exact": {"arrays", "data", "bounds"},
-    "gains": {"data", "spec"},
+    "gains": {"arrays", "data", "spec"},
     "tokens": {"arrays", "data", "spec", "exact", "bounds", "gains"},
     "sampling": {"data", "gains", "spec"},
     "ablation": {"arrays", "attention", "bounds", "data", "exact", "spec", "tokens"},

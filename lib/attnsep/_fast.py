@@ -20,8 +20,9 @@ from array_api_compat import is_cupy_array, is_cupy_namespace, is_numpy_namespac
 # overflow or lose digits by being subnormal; and the smallest exponent that is kept below the largest one, since
 # subnormal results take many times as long.
 LIMITS = {np.dtype(np.float64): (900.0, -1000.0), np.dtype(np.float32): (90.0, -120.0)}
-# Rows, and scores at a time: 1 MiB of float64 stays in a core's cache, 16 MiB in a GPU's.
-PANELS = {"numpy": (256, 2**17), "cupy": (2048, 2**21)}
+# Rows, and scores at a time: 1 MiB of float64 stays in a core's cache; a GPU needs much to do in each of some ten calls
+# for a panel, since it is handed one after the other.
+PANELS = {"numpy": (256, 2**17), "cupy": (2**13, 2**23)}
 # Rows, and numbers, of a block of linear attention.
 BLOCKS = {"numpy": (2**14, 2**20), "cupy": (2**20, 2**23)}
 # One long sum rounds equal terms in one direction: so the products of a group of rows are summed first, then groups,
@@ -74,7 +75,7 @@ def softmax_attention(q, k, v, threads=None):
     group = FLAT_GROUP if _flat(q, k, norms) else GROUP
 
     def work(blocks):
-        buffer = xp.empty(scores * group // GROUP, dtype=q.dtype)
+        buffer = xp.empty(min(scores * group // GROUP, min(rows, q.shape[0]) * k.shape[0]), dtype=q.dtype)
         for block in blocks:
             scaled = xp.ascontiguousarray(q[block].T) * q.dtype.type(math.log2(math.e))
             small = np.max(norms[block]) * longest + exponent <= LIMITS[q.dtype][0]  # a NaN is not
@@ -145,9 +146,9 @@ def linear_attention(q, k, v, threads=None):
 
 
 def _step(x, shared):
-    """Return how many rows make a block: few enough for the cache and, if shared, for each thread to get some."""
+    """Return how many rows make a block: few enough for the cache and, if threads share them, for each to get some."""
     (most, numbers), (rows, d) = BLOCKS[_library(x).__name__], x.shape
-    return max(1, min(most, numbers // d, -(-rows // 8) if shared else rows))
+    return max(1, min(most, numbers // d, -(-rows // 8) if shared and _library(x) is np else rows))
 
 
 def _product(x, y, group):
@@ -248,7 +249,8 @@ def _share(xp, work, rows, step, threads, pays):
 def _norms(x):
     """Return the norms of the rows, on the host."""
     with np.errstate(all="ignore"):
-        return np.sqrt(_host(_library(x).einsum("ij,ij->i", x, x)))
+        squares = np.einsum("ij,ij->i", x, x) if _library(x) is np else (x * x).sum(axis=1)  # CuPy's: a product a row
+        return np.sqrt(_host(squares))
 
 
 def _flat(q, k, norms):
@@ -263,6 +265,21 @@ def _exponent(v):
     xp = _library(v)
     largest = _host(xp.maximum(xp.max(v, axis=0), -xp.min(v, axis=0)))  # without a copy of v
     return float(np.max(np.abs(np.log2(largest, where=largest > 0, out=np.zeros_like(largest))), initial=0))
+
+
+def _exp2(x, out):
+    """Put the powers of two into out and return it."""
+    xp = _library(x)
+    if xp is np:
+        return np.exp2(x, out=out)
+    _power(xp)(x, out)
+    return out
+
+
+@cache
+def _power(cupy):
+    """Return the GPU's own power of two: cupy.exp2 calls pow, which compiles to several times as many instructions."""
+    return cupy.ElementwiseKernel("T x", "T y", "y = exp2(x)", "attnsep_exp2")
 
 
 def _host(x):
@@ -286,7 +303,7 @@ def _add_small(q, k, values, buffer, group):
         first += second
         return first
     scores = xp.matmul(k, q, out=buffer[: k.shape[0] * rows].reshape(-1, rows))
-    return _product(values, xp.exp2(scores, out=scores), group)
+    return _product(values, _exp2(scores, scores), group)
 
 
 def _add_online(q, k, values, buffer, group):
@@ -295,14 +312,14 @@ def _add_online(q, k, values, buffer, group):
     if halves := _halves(k.shape[0], rows, buffer, group):
         parts = [_add_online(q, k[half], values[half], buffer, group) for half in halves]
         largest = xp.maximum(*(part[1] for part in parts))
-        first, second = (total * xp.exp2(before - largest) for total, before in parts)
+        first, second = (total * _exp2(gap := before - largest, gap) for total, before in parts)
         first += second
         return first, largest
     scores = xp.matmul(k, q, out=buffer[: k.shape[0] * rows].reshape(-1, rows))
     largest = xp.max(scores, axis=0, keepdims=True)
     scores -= largest
     xp.maximum(scores, LIMITS[q.dtype][1], out=scores)
-    return _product(values, xp.exp2(scores, out=scores), group), largest
+    return _product(values, _exp2(scores, scores), group), largest
 
 
 @cache

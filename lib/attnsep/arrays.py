@@ -122,8 +122,8 @@ def _probe_cupy():
             warnings.simplefilter("ignore")  # CuPy warns of optional libraries that the book never uses
             import array_api_compat.cupy as xp
 
-            x = xp.asarray([1.0, 2.0])
-            if float(xp.sum(xp.matmul(x, x) * 2)) != 10:
+            x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])  # CuPy multiplies two vectors without cuBLAS
+            if float(xp.sum(xp.matmul(x, x) * 2)) != 108:
                 return None, "a test kernel returned a wrong sum"
     except Exception as error:  # CuPy raises its own, CUDA's and the linker's errors here
         return None, _reason(error)

@@ -1,6 +1,6 @@
 """Scores and attention, without the Kronecker matrix that the paper's notation writes and without all n² weights."""
 
-from array_api_compat import device
+from array_api_compat import device, is_cupy_namespace
 
 from attnsep import _fast, kernels
 from attnsep.arrays import common_namespace, quiet, require_finite, require_floating, require_shape, text_of
@@ -8,6 +8,7 @@ from attnsep.data import require_generator, require_integer
 from attnsep.spec import require_kernel
 
 BLOCK_ROWS, BLOCK_SCORES = 512, 2**17  # 1 MiB of float64 scores at a time stay in the cache
+GPU_SCORES = 2**23  # so that a GPU is not handed a few rows at a time where n is large
 BLOCK_KEYS = 1024  # a sum over more keys at once would round equal terms in one direction
 
 
@@ -207,7 +208,7 @@ def _softmax_rows(xp, q, k, v):
 def _attend_rows(xp, q, k, v, kernel, threads=None):
     """Return the outputs of a kernel that must see whole rows of scores."""
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
-    for block in _blocks(q.shape[0], min(BLOCK_ROWS, BLOCK_SCORES // k.shape[0])):
+    for block in _blocks(q.shape[0], min(BLOCK_ROWS, _scores_at_once(xp) // k.shape[0])):
         scores = xp.matmul(q[block, :], xp.matrix_transpose(k))
         try:
             weights = kernels.weights(scores, kernel)
@@ -225,7 +226,7 @@ def _attend_window(xp, q, k, v, kernel, threads=None):
     output = xp.empty((n, v.shape[1]), dtype=q.dtype, device=device(q))
     place = xp.arange(n, device=device(q))
     width = min(width, n)
-    for block in _blocks(n, max(1, min(BLOCK_ROWS, BLOCK_SCORES // (2 * width + 1)))):
+    for block in _blocks(n, max(1, min(BLOCK_ROWS, _scores_at_once(xp) // (2 * width + 1)))):
         near = slice(max(0, block.start - width), min(n, block.stop + width))
         scores = xp.matmul(q[block, :], xp.matrix_transpose(k[near, :]))
         far = xp.abs(place[block, None] - place[None, near]) > width
@@ -281,6 +282,10 @@ def _linear_plain(xp, q, k, v):
     safe = xp.where(total == 0, xp.ones_like(total), total)
     products = sum(xp.matmul(xp.matrix_transpose(k[block, :]), v[block, :]) for block in blocks)
     return xp.matmul(q, products) / safe, cancelling
+
+
+def _scores_at_once(xp):
+    return GPU_SCORES if is_cupy_namespace(xp) else BLOCK_SCORES
 
 
 def _blocks(length, step):
@@ -340,7 +345,7 @@ def distinct_rows(q):
     require_shape("q", q, ("rows", "d"))
     if min(q.shape) == 0:
         return q, None
-    blocks = _blocks(q.shape[0], BLOCK_SCORES // q.shape[1])
+    blocks = _blocks(q.shape[0], _scores_at_once(xp) // q.shape[1])
     fixed = xp.sin(xp.arange(1, q.shape[1] + 1, dtype=q.dtype, device=device(q)))
     # Not a matrix product, which may round equal rows differently.
     sums = xp.concat([xp.sum(q[block, :] * fixed, axis=1) for block in blocks])

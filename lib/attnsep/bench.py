@@ -7,6 +7,7 @@ import os
 import platform
 import statistics
 import time
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -73,9 +74,10 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
     Notes
     -----
     Softmax on random matrices with scores of standard deviation 3, PyTorch's with the better of d and of d padded to a
-    multiple of 16; linear attention on positive ones, so that no row sum cancels, PyTorch's as two products over a row
-    sum.  No two query rows are equal, and the search for equal ones is off.  ``token data`` is ``attention.values`` for
-    softmax on the paper's data, where n = (d − 2)t; ``closed form`` is ``tokens.values_closed`` on the same.
+    multiple of 16, left out where a GPU has no room for it; linear attention on positive ones, so that no row sum
+    cancels, PyTorch's as two products over a row sum.  No two query rows are equal, and the search for equal ones is
+    off.  ``token data`` is ``attention.values`` for softmax on the paper's data, where n = (d − 2)t; ``closed form`` is
+    ``tokens.values_closed`` on the same.
     Memory on Linux is that of a fresh process.  Extension.
 
     Examples
@@ -98,10 +100,11 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
     if not _fast.serves(xp):
         raise ValueError(f"xp = {backend_name(xp)}: must be NumPy or CuPy")
     sizes = [(x, y, kind) for kind in dtype for y in d for x in n]
-    rows = [row for size in _shown(sizes, progress) for row in _timed(xp, *size, seconds, most_work)]
-    _add_memory(xp, rows, progress)
+    timed = [pair for size in _shown(sizes, progress) for pair in _timed(xp, *size, seconds, most_work)]
+    _add_memory(xp, timed, progress)
     limits = {kind: _limits(xp, kind, min(SPIN, seconds)) for kind in dtype}
-    return {"date": datetime.now(UTC).date().isoformat(), **_machine(xp), "limits": limits, "rows": rows}
+    head = {"date": datetime.now(UTC).date().isoformat(), **_machine(xp), "limits": limits}
+    return head | {"rows": [row for _, row in timed]}
 
 
 def _shown(items, progress):
@@ -124,7 +127,7 @@ def _calls(xp, n, d, dtype):
         ("softmax", OURS): lambda: attend(*ours[0], unique=False),
         ("linear", OURS): lambda: attend(*ours[1], kernel="linear", unique=False),
     }
-    if find_spec("torch"):
+    if _peer(xp):
         calls |= _peer_calls(normal, positive, "cuda" if is_cupy_namespace(xp) else "cpu")
     if d > 2 and n % (d - 2) == 0:
         data = TokenData(n=n, d=d, **STRENGTHS)
@@ -132,6 +135,18 @@ def _calls(xp, n, d, dtype):
         calls["token data", OURS] = lambda: values(A, A, A, X)
         calls["closed form", OURS] = lambda: values_closed(n, d, **STRENGTHS)
     return calls
+
+
+def _peer(xp):
+    """Return PyTorch where it can compute beside the library, else None."""
+    if not find_spec("torch"):
+        return None
+    try:
+        import torch
+    except (ImportError, OSError) as error:  # CUDA libraries that CuPy has loaded may be other versions than it needs
+        warnings.warn(f"PyTorch is installed but cannot be loaded here, so it is left out: {error}", stacklevel=2)
+        return None
+    return torch if torch.cuda.is_available() or not is_cupy_namespace(xp) else None
 
 
 def _peer_calls(normal, positive, place):
@@ -152,15 +167,12 @@ def _peer_calls(normal, positive, place):
 
 
 def _timed(xp, n, d, dtype, seconds, most_work):
-    """Return one row for each call, timed in turns, so that what else the machine does falls on all of them."""
+    """Return pairs of a call's key and its row, timed in turns, so that what else the machine does falls on all."""
     calls, wait = _calls(xp, n, d, dtype), _waiter(xp)
     if n * n * d > most_work:
         calls = {key: call for key, call in calls.items() if key[0] != "softmax"}
-    times = {key: [] for key in calls}
-    for call in calls.values():  # a first call also pays for what it loads
-        call()
-        wait()
-    end, turns = time.perf_counter() + seconds, 0
+    calls = {key: call for key, call in calls.items() if _finds_room(xp, key[1], call, wait)}
+    times, end, turns = {key: [] for key in calls}, time.perf_counter() + seconds, 0
     while turns < LEAST_REPEATS or (time.perf_counter() < end and turns < MOST_REPEATS):
         for key, call in calls.items():
             time.sleep(min(REST, seconds))
@@ -171,10 +183,23 @@ def _timed(xp, n, d, dtype, seconds, most_work):
             wait()
             times[key].append(time.perf_counter() - start)
         turns += 1
-    padded = times.pop(("softmax", PADDED), [])
-    if padded and statistics.median(padded) < statistics.median(times["softmax", PEER]):
-        times["softmax", PEER] = padded
-    return [_row(*key, n, d, dtype, found) for key, found in times.items()]
+    middle = {key: statistics.median(found) for key, found in times.items()}
+    both = sorted(middle.keys() & {("softmax", PEER), ("softmax", PADDED)}, key=middle.get)
+    return [(key, _row(key, n, d, dtype, found)) for key, found in times.items() if key not in both[1:]]
+
+
+def _finds_room(xp, library, call, wait):
+    """Make the first call, which also pays for what it loads; return whether PyTorch found room on the GPU for it."""
+    try:
+        call()
+        wait()
+    except RuntimeError as error:
+        torch = _peer(xp)
+        if library == OURS or not isinstance(error, torch.cuda.OutOfMemoryError):
+            raise
+        torch.cuda.empty_cache()
+        return False
+    return True
 
 
 def _repeat(call, wait, seconds):
@@ -186,9 +211,10 @@ def _repeat(call, wait, seconds):
         wait()
 
 
-def _row(mechanism, library, n, d, dtype, times):
+def _row(key, n, d, dtype, times):
     ends = {"median": statistics.median(times), "min": min(times), "max": max(times)}
-    sizes = {"mechanism": mechanism, "library": library, "n": n, "d": d, "dtype": dtype, "repeats": len(times)}
+    library = OURS if key[1] == OURS else PEER
+    sizes = {"mechanism": key[0], "library": library, "n": n, "d": d, "dtype": dtype, "repeats": len(times)}
     return sizes | {name: float(f"{value:.4g}") for name, value in ends.items()} | {"memory": None}
 
 
@@ -201,17 +227,17 @@ def _waiter(xp):
     return cupy.cuda.Device().synchronize
 
 
-def _add_memory(xp, rows, progress=False):
-    """Put the measured memory into the rows of softmax and linear attention."""
-    rows = [row for row in rows if row["mechanism"] in PAIR and row["n"] >= LEAST_N_FOR_MEMORY]
-    keys = ("mechanism", "library", "n", "d", "dtype")
+def _add_memory(xp, timed, progress=False):
+    """Put the measured memory of the calls into the rows of softmax and linear attention."""
+    timed = [(key, row) for key, row in timed if key[0] in PAIR and row["n"] >= LEAST_N_FOR_MEMORY]
+    sizes = ("n", "d", "dtype")
     if is_cupy_namespace(xp):
-        for row in _shown(rows, progress):
-            row["memory"] = _added_on_gpu(xp, *(row[key] for key in keys))
-    elif rows and os.access("/proc/self/clear_refs", os.W_OK):
+        for key, row in _shown(timed, progress):
+            row["memory"] = _added_on_gpu(xp, key, *(row[name] for name in sizes))
+    elif timed and os.access("/proc/self/clear_refs", os.W_OK):
         with _lean_process() as pool:
-            for row in _shown(rows, progress):
-                row["memory"] = pool.submit(_added, *(row[key] for key in keys)).result()
+            for key, row in _shown(timed, progress):
+                row["memory"] = pool.submit(_added, key, *(row[name] for name in sizes)).result()
 
 
 @contextmanager
@@ -229,10 +255,10 @@ def _lean_process():
             os.environ[name] = before
 
 
-def _added(mechanism, library, n, d, dtype):
+def _added(key, n, d, dtype):
     """Return the bytes that this process holds more at the peak of a call than before it."""
-    _calls(array_api_compat.numpy, 256, d, dtype)[mechanism, library]()  # loads libraries, starts threads
-    call = _calls(array_api_compat.numpy, n, d, dtype)[mechanism, library]
+    _calls(array_api_compat.numpy, 256, d, dtype)[key]()  # loads libraries, starts threads
+    call = _calls(array_api_compat.numpy, n, d, dtype)[key]
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts here
     before = _resident("VmRSS")
     call()
@@ -244,12 +270,11 @@ def _resident(name):
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(name))
 
 
-def _added_on_gpu(xp, mechanism, library, n, d, dtype):
-    """Return the bytes of the library's memory pool that a call adds; CuPy's pool never gives back by itself."""
-    call = _calls(xp, n, d, dtype)[mechanism, library]
-    if library == PEER:
-        import torch
-
+def _added_on_gpu(xp, key, n, d, dtype):
+    """Return the bytes that a call takes at its peak: PyTorch counts them; CuPy gets an own pool, which keeps all."""
+    call = _calls(xp, n, d, dtype)[key]
+    if key[1] != OURS:
+        torch = _peer(xp)
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
@@ -258,12 +283,11 @@ def _added_on_gpu(xp, mechanism, library, n, d, dtype):
         return torch.cuda.max_memory_allocated() - before
     import cupy
 
-    pool = cupy.get_default_memory_pool()
-    pool.free_all_blocks()
-    before = pool.total_bytes()
-    call()
-    _waiter(xp)()
-    return pool.total_bytes() - before
+    pool = cupy.cuda.MemoryPool()
+    with cupy.cuda.using_allocator(pool.malloc):
+        call()
+        _waiter(xp)()
+    return pool.total_bytes()
 
 
 def _limits(xp, dtype, seconds):
@@ -277,7 +301,7 @@ def _limits(xp, dtype, seconds):
         exponents = module.zeros(scores, dtype=dtype)
         found = module.empty_like(exponents)
         for _ in todo:
-            module.exp2(exponents, out=found)
+            _fast._exp2(exponents, found)
 
     def best(call):
         _repeat(call, wait, seconds)
@@ -297,14 +321,12 @@ def _limits(xp, dtype, seconds):
 def _machine(xp):
     gpu = {}
     versions = {"Python": platform.python_version(), "NumPy": np.__version__}
-    for name, package in ((PEER, "torch"), ("threadpoolctl", "threadpoolctl")):
-        if find_spec(package):
-            versions[name] = importlib.metadata.version(package)
     threads = {OURS: _fast.cores()}
-    if find_spec("torch"):
-        import torch
-
+    if torch := _peer(xp):
+        versions[PEER] = torch.__version__
         threads[PEER] = torch.get_num_threads()
+    if find_spec("threadpoolctl"):
+        versions["threadpoolctl"] = importlib.metadata.version("threadpoolctl")
     if is_cupy_namespace(xp):
         import cupy
 

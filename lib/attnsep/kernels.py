@@ -9,7 +9,7 @@ from attnsep.arrays import common_namespace, quiet, require_floating
 from attnsep.data import require_integer
 from attnsep.spec import require_kernel
 
-HIGHEST = 10**30  # the power of this degree of any float between −1 and 1 is 0
+HIGHEST = 10**19  # the power of this degree of any float between −1 and 1 is 0, and CuPy takes no integer above 2^64
 
 
 def softmax(scores):

@@ -75,6 +75,19 @@ def test_a_warning_of_cupy_is_no_failure(monkeypatch):
     assert arrays.backend_name(arrays.namespace("cupy")) == "cupy"
 
 
+def test_the_test_kernel_multiplies_matrices(monkeypatch):
+    """CuPy multiplies two vectors without cuBLAS, so that would pass where cuBLAS is broken."""
+
+    def matmul(x, y):
+        if min(x.ndim, y.ndim) > 1:
+            raise OSError("libcublas.so.12: cannot open")
+        return np.matmul(x, y)
+
+    with_cupy(monkeypatch, matmul=matmul)
+    with pytest.raises(RuntimeError, match="libcublas"):
+        arrays.namespace("cupy")
+
+
 @pytest.mark.parametrize("name", ["sum", "matmul"])
 def test_a_wrong_result_is_no_gpu(monkeypatch, name):
     with_cupy(monkeypatch, **{name: lambda *values: np.asarray(0.0)})

@@ -441,3 +441,16 @@ def test_other_networks_fire_where_the_exact_instance_does(rng, kernel):
 def test_bad_input_of_other_kernels_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("kernel", ["sparsemax", "window:1000"])
+def test_a_gpu_is_handed_many_rows_at_a_time(rng, monkeypatch, kernel):
+    """As many as fit; a few at a time would be a loop over rows where n is large."""
+    q, k, v = rng.standard_normal((2000, 4)), rng.standard_normal((2000, 4)), rng.standard_normal((2000, 3))
+    wanted, blocks, whole = attend(q, k, v, kernel=kernel, unique=False), [], attention._blocks
+    monkeypatch.setattr(attention, "_blocks", lambda *sizes: blocks.append(whole(*sizes)) or blocks[-1])
+    attend(q, k, v, kernel=kernel, unique=False)
+    assert len(blocks[-1]) > 30
+    monkeypatch.setattr(attention, "is_cupy_namespace", lambda xp: True)
+    np.testing.assert_allclose(attend(q, k, v, kernel=kernel, unique=False), wanted, rtol=1e-12, atol=1e-14)
+    assert len(blocks[-1]) == 4

@@ -2,6 +2,9 @@
 
 import json
 import os
+import sys
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -83,18 +86,97 @@ def test_a_short_call_is_repeated_before_the_one_that_counts(monkeypatch):
     calls = {("softmax", "attnsep"): call("short", 0.02, 0.01), ("softmax", "PyTorch"): call("long", 1.0, 0.5)}
     calls["softmax", bench.PADDED] = call("padded", 0.3, 0.2)
     monkeypatch.setattr(bench, "_calls", lambda *size: calls)
-    ours, peer = bench._timed(np, 8, 4, "float64", 1.0, 1e9)
+    (_, ours), (key, peer) = bench._timed(np, 8, 4, "float64", 1.0, 1e9)
     turn = [bench.REST, "short", "short", "short", bench.REST, "long", bench.REST, "padded"]
     assert seen[-len(turn) :] == turn
     assert ours["median"] == ours["max"] == 0.01
     assert peer["library"] == "PyTorch"
     assert peer["median"] == 0.3  # the better of plain and padded
+    assert key == ("softmax", bench.PADDED)  # whose memory counts, too
     assert seen.count("short") == 1 + 3 * bench.LEAST_REPEATS
     assert seen.count("long") == seen.count("padded") == 1 + 1 + bench.LEAST_REPEATS
     seen.clear()
     bench._timed(np, 8, 4, "float64", 0.01, 1e9)  # a short measurement repeats no longer than it lasts
     assert seen.count("short") == 1 + 2 * bench.LEAST_REPEATS
     assert seen.count(0.01) == 3 * bench.LEAST_REPEATS  # nor rests
+
+
+class NoRoom(RuntimeError):
+    """Stands for PyTorch's error where a GPU has too little memory."""
+
+
+def raising(error):
+    def call():
+        raise error
+
+    return call
+
+
+def test_a_call_of_pytorch_that_finds_no_room_is_left_out(monkeypatch):
+    """Some widths make PyTorch hold all n² scores."""
+    emptied = []
+    cuda = SimpleNamespace(OutOfMemoryError=NoRoom, empty_cache=lambda: emptied.append(1))
+    monkeypatch.setattr(bench, "_peer", lambda xp: SimpleNamespace(cuda=cuda))
+    calls = {("softmax", "attnsep"): int, ("softmax", "PyTorch"): raising(NoRoom()), ("softmax", bench.PADDED): int}
+    monkeypatch.setattr(bench, "_calls", lambda *size: calls)
+
+    def timed():
+        return [(key, row["library"]) for key, row in bench._timed(np, 8, 4, "float64", 1e-3, 1e9)]
+
+    ours, padded = (("softmax", "attnsep"), "attnsep"), (("softmax", bench.PADDED), "PyTorch")
+    assert timed() == [ours, padded]
+    calls["softmax", bench.PADDED] = raising(NoRoom())
+    assert timed() == [ours]
+    assert len(emptied) == 3
+    for key, error in ((("softmax", bench.PADDED), RuntimeError("no")), (("softmax", "attnsep"), NoRoom())):
+        calls[key] = raising(error)
+        with pytest.raises(type(error)):
+            timed()
+
+
+def test_a_pytorch_that_cannot_compute_here_is_left_out(monkeypatch):
+    monkeypatch.setattr(bench, "find_spec", lambda name: name)
+    monkeypatch.setattr(bench, "is_cupy_namespace", lambda xp: xp == "cupy")
+    for there in (True, False):
+        torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda there=there: there))
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        assert bench._peer("numpy") is torch
+        assert bench._peer("cupy") is (torch if there else None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.warns(UserWarning, match="PyTorch is installed but cannot be loaded here"):
+        assert bench._peer("numpy") is None
+    monkeypatch.setattr(bench, "find_spec", lambda name: None)
+    assert bench._peer("numpy") is None
+
+
+def test_memory_on_a_gpu_is_that_of_an_own_pool(monkeypatch):
+    """What lies free in the common pool would serve the call, so that it added less than it needs."""
+    inside = []
+
+    class MemoryPool:
+        def __init__(self):
+            self.bytes = 0
+
+        def malloc(self, size):
+            self.bytes += size
+
+        def total_bytes(self):
+            return self.bytes
+
+    @contextmanager
+    def using_allocator(malloc):
+        inside.append(malloc)
+        yield
+        inside.pop()
+
+    device = SimpleNamespace(synchronize=lambda: None)
+    cuda = SimpleNamespace(MemoryPool=MemoryPool, using_allocator=using_allocator, Device=lambda: device)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(bench, "is_cupy_namespace", lambda xp: True)
+    monkeypatch.setattr(bench, "_calls", lambda *size: {("linear", "attnsep"): lambda: inside[-1](7)})
+    timed = [(("linear", "attnsep"), {"n": 1024, "d": 4, "dtype": "float64"})]
+    bench._add_memory(np, timed)
+    assert timed[0][1]["memory"] == 7
 
 
 @pytest.mark.slow
@@ -106,12 +188,9 @@ def test_memory_is_that_of_the_call():
     """
     sizes = [("softmax", 20_000, "float64"), ("linear", 100_000, "float32"), ("token data", 20_000, "float64")]
     sizes.append(("softmax", 512, "float64"))
-    rows = [
-        {"mechanism": name, "library": "attnsep", "n": n, "d": 66, "dtype": dtype, "memory": None}
-        for name, n, dtype in sizes
-    ]
-    bench._add_memory(np, rows)
-    softmax, linear, *others = (row["memory"] for row in rows)
+    timed = [((name, "attnsep"), {"n": n, "d": 66, "dtype": dtype, "memory": None}) for name, n, dtype in sizes]
+    bench._add_memory(np, timed)
+    softmax, linear, *others = (row["memory"] for _, row in timed)
     assert 2 * 20_000 * 66 * 8 < softmax < 2 * 20_000 * 66 * 8 + 16 * 2**20
     assert 100_000 * 66 * 4 < linear < 100_000 * 66 * 4 + 16 * 2**20
     assert others == [None, None]

@@ -85,10 +85,11 @@ def test_a_claim_that_breaks_off_fails_alone(quick, monkeypatch, tmp_path, capsy
     assert f"{first.id}: broke off (TypeError), not as expected" in capsys.readouterr().err
 
 
-def test_timings_that_break_off_keep_the_rest(quick, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(gpu, "timed", lambda *_: 1 / 0)
+@pytest.mark.parametrize(("place", "kept"), [("tools.gpu.timed", 0), ("attnsep.bench._limits", 3)])
+def test_timings_that_break_off_keep_the_rest(quick, monkeypatch, tmp_path, capsys, place, kept):
+    monkeypatch.setattr(place, lambda *_: 1 / 0)
     assert rehearse(tmp_path / "gpu.json") == 1
-    assert json.loads((tmp_path / "gpu.json").read_text())["timings"] == []
+    assert len(json.loads((tmp_path / "gpu.json").read_text())["timings"]) == kept
     assert "timings: broke off" in capsys.readouterr().err
 
 
@@ -99,6 +100,15 @@ def test_pytest_is_counted_and_its_breaking_off_is_a_failure(tmp_path):
     counted = gpu.run_pytest(str(good))
     assert (counted["passed"], counted["failed"], counted["skipped"]) == (1, 0, 1)
     assert gpu.run_pytest(str(tmp_path / "none"))["failed"] == 1
+
+
+def test_processes_share_the_tests_where_there_are_several(monkeypatch):
+    monkeypatch.setattr(gpu, "find_spec", lambda name: name)
+    for cores, words in ((1, ()), (2, ("-n", "2", "--dist", "loadfile")), (64, ("-n", "4", "--dist", "loadfile"))):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        assert gpu.shares() == words
+    monkeypatch.setattr(gpu, "find_spec", lambda name: None)
+    assert gpu.shares() == ()
 
 
 def test_the_gpu_is_named_with_its_versions(monkeypatch):
