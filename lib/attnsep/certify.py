@@ -257,6 +257,8 @@ def _require_parameters(slack, box, *first):
         inspect.signature(slack).bind(*first, **box)
     except TypeError as error:
         raise TypeError(f"box: {', '.join(box) or 'no parameter'} does not fit the function ({error})") from None
+    except ValueError:
+        raise TypeError(f"slack = {text_of(slack)}: must be a function that tells its parameters") from None
 
 
 def _branch_and_bound(slack, box, most_boxes):

@@ -134,7 +134,7 @@ def width_limit(d, a, c, kernel="softmax", gap=0.1):
     Parameters
     ----------
     d, a, c, gap
-        As in `TokenData`; d up to 10^6.
+        As in `TokenData`; d up to 10^9.
     kernel : str
         softmax or linear.
 

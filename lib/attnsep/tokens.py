@@ -202,7 +202,7 @@ def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
     Parameters
     ----------
     n, d, a, c, gap
-        As in `TokenData`; d up to 10^6, for top-k up to 20000 whatever k is.
+        As in `TokenData`; d up to 10^9, for top-k up to 20000 whatever k is.
     kernel : str
         As in ``gains.gains``.
 
@@ -407,7 +407,7 @@ def fires_probability(n, d, m, a, c, kernel="softmax", gap=0.1):
     Parameters
     ----------
     n, d, a, c, gap
-        As in `TokenData`; d up to 10^6.
+        As in `TokenData`; d up to 10^9.
     m : int
         Number of sign columns, at least 1.
     kernel : str

@@ -282,6 +282,7 @@ def test_identities():
         (lambda: certify(lambda a: a, {"a": (0, 1)}, most_boxes=0), ValueError, "most_boxes = 0"),
         (lambda: certify(lambda a: a, {}), TypeError, "box: no parameter does not fit the function (missing"),
         (lambda: certify(lambda a: a, {"a": (0, 1), "b": (0, 1)}), TypeError, "box: a, b does not fit the function"),
+        (lambda: certify(dict, {"a": (0, 1)}), TypeError, "must be a function that tells its parameters"),
         (lambda: certify(3, {}), TypeError, "slack = 3: must be a function"),
         (lambda: certify_from(2, lambda n, a: n, [], {}), TypeError, "box: no parameter does not fit the function"),
         (lambda: certify_from(1, lambda n: n, [], {}), ValueError, "n0 = 1"),
