@@ -1,8 +1,10 @@
 """Gains and the floors that they decide, against the definitions in many digits."""
 
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 
 from attnsep import tokens
@@ -141,6 +143,59 @@ def test_the_floor_changes_where_the_sum_is_whole(R, slope):
     assert floor_linear(5 - slope * low - Fraction(slope) / 10**500, Fraction(slope), R, 9) == (4 if slope > 0 else 5)
 
 
+POWERS = [Power(5, 1), Power(Fraction(3, 2), 1), Power(Fraction(3, 2), 7), Power(Fraction(6, 5), Fraction(7, 3))]
+POWERS += [Power(2, Fraction(1, 3)), Power(10**300, Fraction(1, 2)), Power(1, 1)]
+
+
+@pytest.mark.parametrize("R", [*ALL_KINDS, *POWERS])
+@pytest.mark.parametrize("rest", [1, 999, Fraction(1, 3), Fraction(22, 7), Fraction(10**320, 7), Fraction(7, 10**320)])
+def test_shares_are_right_to_twelve_digits(R, rest):
+    with mp.workdps(400):  # (1 + 10^−300)^(10^299) loses 300 of them
+        gain, others = number(R.enclosure(400)[0]), number(rest)
+        wanted = [float(gain / (gain + others)), float(others / (gain + others))]
+    assert R.shares(rest) == pytest.approx(wanted, rel=1e-12, abs=0)
+
+
+def test_shares_of_rational_gains_and_of_none_are_exact():
+    for a, n in product((Fraction(1, 3), 2, Fraction(17, 10)), (3, 10, 10**20)):
+        assert Power(1 + a, 1).shares(n - 1) == (float((1 + a) / (n + a)), float((n - 1) / (n + a)))
+    assert Infinite().shares(7) == (1, 0)
+
+
+@pytest.mark.parametrize("R", [Power(5, 1), Power(5, 2), ALL_KINDS[2], ALL_KINDS[3], Infinite()])
+def test_what_is_no_rational_number_above_0_is_no_rest(R):
+    for rest, error in ((0, ValueError), (Fraction(-1, 3), ValueError), (True, TypeError), (0.5, TypeError)):
+        with pytest.raises(error, match=f"rest = {rest!r}: must be".replace("(", r"\(").replace(")", r"\)")):
+            R.shares(rest)
+    assert R.shares(np.uint8(200)) == R.shares(200)
+    assert R.shares(Fraction(np.uint8(200))) == R.shares(200)
+
+
+def test_gains_can_be_kept_in_sets():
+    assert {*ALL_KINDS, *ALL_KINDS, Infinite(), Infinite()} == {*ALL_KINDS, Infinite()}
+    with pytest.raises(FrozenInstanceError):
+        ALL_KINDS[3].n = 5
+
+
+def test_powers_with_large_exponents_are_enclosed():
+    """The rounding of the logarithm counts as many times as the exponent says."""
+    for base in range(3, 23):
+        low, high = Power(base, 10**9 + 1).enclosure(20)
+        with mp.workdps(60):
+            assert mp.mpf(str(low)) < mp.mpf(base) ** (10**9 + 1) < mp.mpf(str(high))
+
+
+def test_long_powers_are_enclosed_and_longer_ones_tie_with_nothing():
+    for power, whole in (((2, 5000), True), ((2, 5001), False), ((2**72, 137), False)):  # 10 000 bits, and more
+        low, high = Power(*power).enclosure(20)
+        assert (low == high) is whole
+        assert low <= power[0] ** power[1] <= high
+    for power, root in (((2, 500_000), 2**500_000), ((4, Fraction(400_001, 2)), 2**400_001)):  # up to 10^6 bits
+        assert Power(*power).rational() == root
+    for power in ((2, 500_001), (2**100, 9901), (4, Fraction(666_667, 2))):
+        assert Power(*power).rational() is None
+
+
 def test_floors_are_clipped():
     for R in (*ALL_KINDS, Infinite()):
         assert floor_linear(Fraction(100), Fraction(1), R, 9) == 9
@@ -160,20 +215,25 @@ def test_the_lowest_floor_is_that_of_either_row(n, kernel):
         assert lowest_floor(shift, Fraction(slope), rows, 10**9) == min(floors)
 
 
+def test_a_row_that_sees_one_token_has_no_lower_floor_than_another():
+    assert lowest_floor(Fraction(2), Fraction(0), (Infinite(), Power(2, 1)), 9) == 2
+
+
 @pytest.mark.parametrize(("kernel", "at"), [("sparsemax", 1), ("entmax", 2)])
 @pytest.mark.parametrize("n", [2, 1000, 10**300])
-def test_the_marked_token_stands_alone_from_one_strength_on(kernel, at, n):
-    """Next to a = at/log n, where the others' weights vanish: by what is left of the 40th digit."""
-    with mp.workdps(100):
+@pytest.mark.parametrize("digits", [40, 120])  # 50 are looked at first
+def test_the_marked_token_stands_alone_from_one_strength_on(kernel, at, n, digits):
+    """Next to a = at/log n, where the others' weights vanish: by what is left of the last digit."""
+    with mp.workdps(digits + 60):
         edge = at / mp.log(n)
-        below = Fraction(int(edge * 10**40), 10**40)
-        above = below + Fraction(1, 10**40)
+        below = Fraction(int(edge * 10**digits), 10**digits)
+        above = below + Fraction(1, 10**digits)
         missing = 1 - number(below) / edge  # 1 − Δ, or 1 − δ
     assert gains(n, above, kernel)[1] == Infinite()
     assert tokens.weights(n, above, kernel)[1::2] == (1, 0)
     assert isinstance(gains(n, below, kernel)[1], LogGain)
     q, rest = tokens.weights(n, below, kernel)[1::2]
-    with mp.workdps(100):
+    with mp.workdps(digits + 60):
         if kernel == "sparsemax":
             wanted = missing * (n - 1) / n
         else:
@@ -205,6 +265,12 @@ def test_nothing_hangs_or_overflows(kernel, a):
         for bounds in (tokens.column_bounds, tokens.kernel_bounds):
             low, high = bounds(n, d, a, "0.5", kernel)
             assert low <= pi <= high
+
+
+def test_a_sigmoid_s_powers_have_up_to_100000_digits():
+    assert len(gains(10**9, 99, "sigmoid")) == 2  # 10 digits, to the power (1 + 99)²
+    with pytest.raises(ValueError, match="at most 100000 digits"):
+        gains(10**9, "99.01", "sigmoid")
 
 
 def test_logarithms_are_enclosed():
