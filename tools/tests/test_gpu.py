@@ -85,7 +85,7 @@ def test_a_claim_that_breaks_off_fails_alone(quick, monkeypatch, tmp_path, capsy
     assert f"{first.id}: broke off (TypeError), not as expected" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("place", "kept"), [("tools.gpu.timed", 0), ("attnsep.bench._limits", 3)])
+@pytest.mark.parametrize(("place", "kept"), [("tools.gpu.timed", 0), ("attnsep.bench._timed", 3)])
 def test_timings_that_break_off_keep_the_rest(quick, monkeypatch, tmp_path, capsys, place, kept):
     monkeypatch.setattr(place, lambda *_: 1 / 0)
     assert rehearse(tmp_path / "gpu.json") == 1
