@@ -179,6 +179,7 @@ def common_namespace(**arrays):
     for name, array in arrays.items():
         if not array_api_compat.is_array_api_obj(array):
             raise TypeError(f"{name} = {text_of(array)}: must be an array (NumPy, CuPy or another array-API library)")
+        require_plain(name, array)
     names = ", ".join(arrays)
     try:
         xp = array_api_compat.array_namespace(*arrays.values())
@@ -192,6 +193,29 @@ def common_namespace(**arrays):
         if not xp.isdtype(array.dtype, "real floating") and not xp.isdtype(array.dtype, "integral"):
             raise TypeError(f"{name}: dtype {array.dtype}, must be real (floating or integer)")
     return xp
+
+
+def require_plain(name, array):
+    """Raise a TypeError if the array is a NumPy array with rules of its own, such as a mask or matrix products.
+
+    Memory maps are plain.  What is no NumPy array passes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> require_plain("scores", np.ma.masked_equal([1.0, 2.0], 2.0))
+    Traceback (most recent call last):
+    ...
+    TypeError: scores: is a masked array, whose mask would be ignored; fill it, with -inf where a token is masked
+    """
+    import numpy as np
+
+    if isinstance(array, np.ma.MaskedArray):
+        why = "is a masked array, whose mask would be ignored; fill it, with -inf where a token is masked"
+        raise TypeError(f"{name}: {why}")
+    if isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap):
+        kind = f"{type(array).__module__}.{type(array).__qualname__}"
+        raise TypeError(f"{name}: is a {kind}, must be a plain array; numpy.asarray makes it one")
 
 
 def require_floating(xp, **arrays):
@@ -296,6 +320,7 @@ def to_numpy(array):
 
     if not array_api_compat.is_array_api_obj(array):
         raise TypeError(f"array = {text_of(array)}: must be an array")
+    require_plain("array", array)
     if array_api_compat.is_cupy_array(array):
         return array.get()
     return np.asarray(array)

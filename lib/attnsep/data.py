@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from attnsep.arrays import given_namespace, require_choice, require_real_dtype, require_shape, text_of
+from attnsep.arrays import given_namespace, require_choice, require_plain, require_real_dtype, require_shape, text_of
 
 LARGEST_EXPONENT = 300  # beyond, a number would overflow where the laws turn it into a double
 MOST_ENTRIES = 3 * 10**8  # of one array: 2.4 GB
@@ -130,6 +130,7 @@ def require_items(name, value):
     ...
     TypeError: ids = 'one': must be a sequence
     """
+    require_plain(name, value)
     try:
         if not isinstance(value, (str, bytes, dict)):
             return list(value)
@@ -299,6 +300,7 @@ class QueryData:
         v = self.scores(rng) if scores is None else scores
         if not isinstance(v, np.ndarray) or v.dtype.kind not in "iuf":
             raise TypeError(f"scores = {text_of(v)}: must be a real numpy.ndarray")
+        require_plain("scores", v)
         require_shape("scores", v, (self.n,))
         if not np.all(np.isfinite(v)):
             raise ValueError("scores: must be finite")

@@ -5,7 +5,7 @@ from itertools import product
 from typing import NamedTuple
 
 from attnsep import tokens
-from attnsep.arrays import require_choice, text_of
+from attnsep.arrays import require_choice, require_plain, text_of
 from attnsep.data import TokenData, require_decimal, require_integer, require_items, require_positive, require_real
 from attnsep.spec import require_pair
 
@@ -288,6 +288,7 @@ def rounded(x, form):
     import numpy as np
 
     bits, smallest, beyond = FORMATS[require_choice("form", form, FORMATS)]
+    require_plain("x", x)
     x = np.asarray(x)
     if x.dtype.kind not in "iuf" or not np.all(np.isfinite(x)):
         raise ValueError(f"x = {text_of(x)}: must be finite real numbers")

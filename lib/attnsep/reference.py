@@ -7,7 +7,7 @@ input stays exact.  Nothing in the book computes with them except to compare.
 import math
 import numbers
 
-from attnsep.arrays import text_of
+from attnsep.arrays import require_plain, text_of
 from attnsep.data import require_integer
 from attnsep.spec import require_kernel
 
@@ -17,6 +17,7 @@ LARGEST_DOUBLE = 10**308
 
 def _matrix(name, X):
     """Return the rows as lists, or raise a TypeError unless they are real numbers in rows of one length."""
+    require_plain(name, X)
     try:
         rows = [[_plain(x) for x in row] for row in X]
         fits = len({len(row) for row in rows}) == 1 and len(rows[0]) > 0
@@ -36,6 +37,7 @@ def _plain(x):
 
 def _line(name, numbers):
     """Return one row as a list, or raise an error unless it is at least one real number."""
+    require_plain(name, numbers)
     (row,) = _matrix(name, [numbers] if not isinstance(numbers, str) else numbers)
     return row
 

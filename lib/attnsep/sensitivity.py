@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from attnsep import exact, tokens
-from attnsep.arrays import text_of
+from attnsep.arrays import require_plain, text_of
 from attnsep.bounds import require_probability
 from attnsep.data import TokenData, require_decimal, require_integer, require_items
 from attnsep.spec import require_pair
@@ -153,6 +153,7 @@ def worst(errors):
 
 
 def _error(array):
+    require_plain("errors", array)
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not np.all((array >= 0) & (array <= 1)):
         raise TypeError(f"errors: an entry is {text_of(array)}, must be an array of probabilities")
     return array
@@ -201,6 +202,7 @@ def steps_within(errors, limit, start):
 
 def _exact(name, values, require, **rule):
     """Return the exact numbers that the entries stand for, as an array of objects; every distinct one is read once."""
+    require_plain(name, values)
     try:
         array = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     except ValueError:  # rows of different lengths
