@@ -3,13 +3,15 @@
 Every function takes scores of shape (..., n) and returns weights of that shape.
 """
 
-from array_api_compat import device
+from fractions import Fraction
 
 from attnsep.arrays import common_namespace, quiet, require_floating
 from attnsep.data import require_integer
 from attnsep.spec import require_kernel
 
 HIGHEST = 10**19  # the power of this degree of any float between −1 and 1 is 0, and CuPy takes no integer above 2^64
+FEW = 16  # terms that are added one after the other
+MOST_STEPS = 100  # of Newton's method, each of which divides (function value times slope) by four; about ten are needed
 
 
 def softmax(scores):
@@ -41,9 +43,19 @@ def softmax(scores):
     >>> softmax(np.log([1.0, 3.0])).round(12)
     array([0.25, 0.75])
     """
+    return _softmax(scores)
+
+
+def _softmax(scores, beta=Fraction(1)):
+    """Return the weights of softmax over beta times the scores."""
     xp, largest = _largest(scores)
-    u = xp.exp(scores - largest)
-    return u / xp.sum(u, axis=-1, keepdims=True)
+    with quiet():  # a gap below the least number is −inf, whose exponential is right
+        if beta == 1:
+            u = xp.exp(scores - largest)
+        else:  # of halves, so that beta meets the true gap
+            u = xp.exp(times(xp, scores / 2 - largest / 2, 2 * beta))
+            u = xp.where(scores == -xp.inf, xp.zeros_like(u), u)  # 0 times −inf is no number
+    return u / _sum(xp, u)
 
 
 def linear(scores):
@@ -76,16 +88,30 @@ def linear(scores):
     >>> linear(np.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
-    xp = _namespace(scores)
-    total = xp.sum(scores, axis=-1, keepdims=True)
-    size = xp.sum(xp.abs(scores), axis=-1, keepdims=True)
-    # A sum of n terms is off by at most n ε Σ|s|.  The cap matters beyond n = 1/(2ε) alone: sums of one sign pass.
-    rounding = min(scores.shape[-1] * xp.finfo(scores.dtype).eps, 0.5)
-    if not bool(xp.all(xp.abs(total) > rounding * size)):  # the one host synchronisation; NaN and inf fail it too
-        raise ValueError(
-            "scores: a row's weights sum to 0 (linear attention: alpha_lin = 0) or to no finite number; it has none"
-        )
-    return scores / total
+    return _normalised(_namespace(scores), scores, "a row sums to 0 within rounding (alpha_lin = 0)")
+
+
+def _normalised(xp, u, why):
+    """Return u over its row sums, or raise a ValueError that says `why` if one of these is nothing but rounding."""
+    n, numbers = u.shape[-1], xp.finfo(u.dtype)
+    with quiet():
+        f = _over_sum(xp, u)
+        if f is None:  # perhaps a sum is too large, and with it no weight: powers of two cancel
+            power = 2.0 ** -n.bit_length()
+            large = xp.max(xp.abs(u), axis=-1, keepdims=True) > power * numbers.max
+            f = _over_sum(xp, xp.where(large, power * u, u))
+    if f is None:
+        finite = bool(xp.all(xp.isfinite(u)))
+        raise ValueError(f"scores: {why if finite else 'a row has NaN or inf'}; it has no weights")
+    return f
+
+
+def _over_sum(xp, u):
+    total, size = _sum(xp, u), _sum(xp, xp.abs(u))
+    # Each addition that a term passes through may be off by ε of what is added.
+    rounding = min(u.shape[-1], FEW + 2 * u.shape[-1].bit_length()) * xp.finfo(u.dtype).eps
+    fits = (xp.abs(total) > rounding * size) & xp.isfinite(size)
+    return u / total if bool(xp.all(fits)) else None  # the one host synchronisation
 
 
 def polynomial(scores, degree):
@@ -123,7 +149,8 @@ def polynomial(scores, degree):
     _, size = _largest(xp.abs(scores))
     scores = scores / xp.where(size == 0, xp.ones_like(size), size)
     power = xp.abs(scores) ** min(degree, HIGHEST)
-    return linear(xp.where(scores < 0, -power, power) if degree % 2 else power)
+    power = xp.where(scores < 0, -power, power) if degree % 2 else power
+    return _normalised(xp, power, "the powers of a row sum to 0 within rounding")
 
 
 def squared_relu(scores):
@@ -154,7 +181,10 @@ def squared_relu(scores):
     array([0. , 0.1, 0.9])
     """
     xp = _namespace(scores)
-    return polynomial(xp.maximum(scores, xp.zeros_like(scores)), 2)
+    positive = xp.maximum(scores, xp.zeros_like(scores))
+    if not bool(xp.all(xp.any(positive > 0, axis=-1) | xp.any(xp.isnan(scores), axis=-1))):
+        raise ValueError("scores: a row has no score above 0; it has no weights")
+    return polynomial(positive, 2)
 
 
 def sigmoid(scores):
@@ -187,7 +217,8 @@ def sigmoid(scores):
     """
     xp, largest = _largest(scores)
     zero = xp.zeros_like(scores)
-    return linear(xp.exp(xp.minimum(scores, zero) - xp.minimum(largest, zero)) / (1 + xp.exp(-xp.abs(scores))))
+    u = xp.exp(xp.minimum(scores, zero) - xp.minimum(largest, zero)) / (1 + xp.exp(-xp.abs(scores)))
+    return u / _sum(xp, u)
 
 
 def top_k(scores, k):
@@ -255,7 +286,7 @@ def hard(scores):
     """
     xp, largest = _largest(scores)
     u = xp.astype(scores == largest, scores.dtype)
-    return u / xp.sum(u, axis=-1, keepdims=True)
+    return u / _sum(xp, u)
 
 
 def sparsemax(scores):
@@ -278,7 +309,8 @@ def sparsemax(scores):
 
     Notes
     -----
-    Martins and Astudillo (2016): the k largest scores stay, for the largest k with 1 + k z_(k) > z_(1) + … + z_(k).
+    Martins and Astudillo (2016).  Σ max(score − θ, 0) is convex in θ and falls, so Newton's method finds θ; each of
+    its steps counts the scores above θ and sums them.
     Extension.  Definition: def-kernels.
 
     Examples
@@ -287,14 +319,13 @@ def sparsemax(scores):
     >>> sparsemax(np.array([0.0, 0.5, -2.0]))
     array([0.25, 0.75, 0.  ])
     """
-    xp, largest = _largest(scores)
-    scores = xp.maximum(scores - largest, xp.full_like(scores, -2))  # θ ≥ −1, so what is lower changes nothing
-    z = xp.sort(scores, axis=-1, descending=True)
-    rank = _ranks(xp, z)
-    stay = 1 + rank * z > xp.cumulative_sum(z, axis=-1)
-    kept = xp.sum(xp.where(stay, z, xp.zeros_like(z)), axis=-1, keepdims=True)
-    theta = (kept - 1) / xp.sum(xp.astype(stay, z.dtype), axis=-1, keepdims=True)
-    return xp.maximum(scores - theta, xp.zeros_like(scores))
+    xp, z = _below_largest(scores)
+
+    def step(y):
+        above = xp.maximum(y, xp.zeros_like(y))
+        return (_sum(xp, above) - 1) / _sum(xp, xp.astype(y > 0, y.dtype))
+
+    return xp.astype(_above_threshold(xp, z, step), scores.dtype)
 
 
 def entmax(scores):
@@ -317,9 +348,8 @@ def entmax(scores):
 
     Notes
     -----
-    Peters, Niculae and Martins (2019).  If the k largest halved scores z_i stay, with mean M and sum V of the squared
-    deviations from it, then Σ(z_i − θ)² = V + k(M − θ)² = 1.  So θ_k = M − √((1 − V)/k), and the largest k with
-    θ_k ≤ z_(k) is right.  Extension.  Definition: def-kernels.
+    Peters, Niculae and Martins (2019).  With w = max(score/2 − θ, 0) the norm ‖w‖ is convex in θ and falls, with the
+    slope −Σw/‖w‖, so Newton's method finds where it is 1.  Extension.  Definition: def-kernels.
 
     Examples
     --------
@@ -327,16 +357,14 @@ def entmax(scores):
     >>> entmax(np.array([0.0, 0.0])), entmax(np.array([0.0, 2.0]))
     (array([0.5, 0.5]), array([0., 1.]))
     """
-    xp, largest = _largest(scores)
-    half = xp.maximum((scores - largest) / 2, xp.full_like(scores, -2))  # θ ≥ −1, so what is lower changes nothing
-    z = xp.sort(half, axis=-1, descending=True)
-    rank = _ranks(xp, z)
-    mean = xp.cumulative_sum(z, axis=-1) / rank
-    spread = xp.cumulative_sum(z * z, axis=-1) - rank * mean * mean
-    theta = mean - xp.sqrt(xp.maximum(1 - spread, xp.zeros_like(z)) / rank)
-    kept = xp.sum(xp.astype(theta <= z, z.dtype), axis=-1, keepdims=True)
-    theta = xp.sum(xp.where(rank == kept, theta, xp.zeros_like(z)), axis=-1, keepdims=True)
-    return xp.maximum(half - theta, xp.zeros_like(half)) ** 2
+    xp, z = _below_largest(scores)
+
+    def step(y):
+        above = xp.maximum(y, xp.zeros_like(y))
+        norm = xp.sqrt(_sum(xp, above * above))
+        return (norm - 1) * norm / _sum(xp, above)
+
+    return xp.astype(_above_threshold(xp, z / 2, step) ** 2, scores.dtype)
 
 
 def weights(scores, kernel="softmax"):
@@ -373,10 +401,7 @@ def weights(scores, kernel="softmax"):
     if name not in OF_SCORES:
         raise ValueError(f"kernel = {kernel!r}: has weights that depend on more than the scores; use attention.attend")
     if name == "softmax":
-        _namespace(scores)
-        with quiet():
-            scores = scores if parameter == 1 else scores * float(parameter)
-        return softmax(scores)
+        return _softmax(scores, parameter)
     return OF_SCORES[name](scores) if parameter is None else OF_SCORES[name](scores, parameter)
 
 
@@ -396,8 +421,88 @@ def _namespace(scores):
     return xp
 
 
-def _ranks(xp, z):
-    return xp.broadcast_to(xp.arange(1, z.shape[-1] + 1, dtype=z.dtype, device=device(z)), z.shape)
+def _sum(xp, x):
+    """Return the row sums, added in pairs.
+
+    One term after the other, as NumPy adds where rows are not contiguous, rounds equal terms in one direction: the sum
+    of 10^6 of them in float32 is off by a percent.
+    """
+    while (n := x.shape[-1]) > FEW:
+        half = n // 2
+        pairs = x[..., :half] + x[..., half : 2 * half]
+        if n % 2:
+            pairs[..., 0] += x[..., -1]
+        x = pairs
+    return xp.sum(x, axis=-1, keepdims=True)
+
+
+def times(xp, x, factor):
+    """Return x times a number that a float of its dtype may not hold.
+
+    Parameters
+    ----------
+    xp : module
+        The namespace of x.
+    x : array
+        Real floating.
+    factor : Fraction
+        At least 0.
+
+    Returns
+    -------
+    array
+        Of the shape of x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> times(np, np.array([1e-300, 1.0]), Fraction(10) ** 400).tolist()
+    [1e+100, inf]
+    """
+    step = Fraction(2) ** 64
+    with quiet():
+        while factor > step:
+            x, factor = x * float(step), factor / step
+        while 0 < factor < 1 / step:
+            x, factor = x / float(step), factor * step
+        return x * float(factor)
+
+
+def _below_largest(scores):
+    """Return the scores minus the largest of their row, in float64.
+
+    Below −2 they have no weight, however far below they are.  In float32 a threshold near −1 would have too few digits
+    for a million weights above it.
+    """
+    xp, largest = _largest(scores)
+    with quiet():
+        gap = xp.astype(scores, xp.float64) - xp.astype(largest, xp.float64)
+        return xp, xp.maximum(gap, xp.full_like(gap, -2))
+
+
+def _above_threshold(xp, z, step):
+    """Return how far every entry lies above the threshold at which `step` vanishes, and 0 below it.
+
+    The threshold is found twice: weights of 1/n would be lost in its rounding, so the second search measures from
+    where the first one ended.
+    """
+    y = z - _threshold(xp, z, -1, step)
+    y = y - _threshold(xp, y, 0, step)
+    return xp.maximum(y, xp.zeros_like(y))
+
+
+def _threshold(xp, z, start, step):
+    """Return the root that Newton's method finds, row by row.
+
+    Every step of a convex function that falls ends left of its root; from there they rise towards it.
+    """
+    theta = start + step(z - start)
+    for _ in range(MOST_STEPS):
+        new = theta + step(z - theta)
+        if not bool(xp.any(new > theta)):
+            break
+        theta = xp.maximum(theta, new)
+    return theta
 
 
 KERNELS = {"softmax": softmax, "linear": linear}

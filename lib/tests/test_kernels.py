@@ -1,3 +1,5 @@
+import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -58,11 +60,24 @@ def test_softmax_rejects_rows_without_weights(xp, row):
         softmax(xp.asarray([[1.0, 2.0], row]))
 
 
-@pytest.mark.parametrize("row", [[1.0, -1.0], [0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [0.1, 0.2, -0.3]])
+@pytest.mark.parametrize("row", [[1.0, -1.0], [0.0, 0.0], [0.1, 0.2, -0.3]])
 def test_linear_rejects_rows_without_a_sum(xp, row):
     """0.1 + 0.2 − 0.3 is 5.6e-17 in doubles: a sum that is nothing but rounding is no normaliser."""
-    with pytest.raises(ValueError, match="alpha_lin = 0"):
+    with pytest.raises(ValueError, match=r"scores: a row sums to 0 .*alpha_lin = 0"):
         linear(xp.asarray(row))
+
+
+@pytest.mark.parametrize("row", [[np.nan, 1.0], [np.inf, 1.0], [np.inf, -np.inf]])
+def test_linear_rejects_rows_that_are_not_finite(xp, row):
+    with pytest.raises(ValueError, match="scores: a row has NaN or inf"):
+        linear(xp.asarray([[1.0, 2.0], row]))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "polynomial:1", "polynomial:2", "squared-relu"])
+def test_a_sum_that_is_too_large_is_not_a_score_that_is(xp, kernel):
+    row = np.array([1.5e308] * 3 + [0.0])
+    f = to_numpy(weights(xp.asarray([row, row / 2**1000]), kernel))
+    np.testing.assert_allclose(f, [[1 / 3, 1 / 3, 1 / 3, 0]] * 2, rtol=1e-15)
 
 
 def test_every_row_of_a_batch_has_its_own_rounding(xp):
@@ -200,6 +215,154 @@ def test_sigmoids_of_very_negative_scores_keep_their_ratio():
         np.testing.assert_allclose(sigmoid(np.array([low, low - 0.5])), softmax(np.array([0.0, -0.5])), rtol=1e-14)
 
 
+# Long rows: a sum of many terms, and a threshold that many scores lie just above
+
+LONG = (
+    "softmax",
+    "softmax:0.5",
+    "linear",
+    "polynomial:3",
+    "squared-relu",
+    "sigmoid",
+    "topk:7",
+    "sparsemax",
+    "entmax",
+    "hard",
+)
+
+
+def long_rows(rng, n):
+    for gap in (0.3, 0.999, 1.01, 1.2, 1.9999, 3.3):
+        yield np.append(0.0, np.full(n - 1, -gap))  # a spike
+    yield np.full(n, 0.1)
+    yield rng.integers(-3, 5, n) / 4  # ties
+    yield rng.standard_normal(n) + 1
+    yield np.linspace(0.05, 3, n)
+    yield np.where(np.arange(n) % 2, 0.5, 0.25)
+    yield np.append(1.0, rng.uniform(0, 0.01, n - 1))  # a crowd below a spike
+    yield 2.0 ** -np.minimum(np.arange(n), 60.0)  # ever closer to 0
+
+
+def assert_weights(scores, f, kernel):
+    """What every row of weights must keep, whatever its length: its sum, signs, ties and order."""
+    few = 4 * np.finfo(scores.dtype).eps
+    values = f.tolist()
+    assert abs(math.fsum(values) - 1) <= few * math.fsum(map(abs, values))
+    if kernel in ("linear", "polynomial:3"):
+        total = math.fsum(scores.astype(float) ** (3 if kernel != "linear" else 1))
+        assert np.all(f * np.sign(total) * scores >= 0)
+        f = f * np.sign(total)
+    else:
+        assert min(values) >= 0
+    order = np.argsort(scores, kind="stable")
+    if kernel.startswith("topk"):  # ties at the border go to the lowest index
+        assert np.count_nonzero(f) == min(int(kernel[5:]), scores.size)
+        return
+    steps = np.diff(f[order].astype(float))
+    assert np.all(steps >= -few * np.max(np.abs(f)))
+    assert np.all(steps[np.diff(scores[order]) == 0] == 0)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kernel", LONG)
+@pytest.mark.parametrize("n", [8, 1355, 20_001, pytest.param(10**6, marks=pytest.mark.slow)])
+def test_long_rows_keep_sum_signs_ties_and_order(rng, n, kernel, dtype):
+    for row in long_rows(rng, n):
+        scores = row.astype(dtype)
+        if kernel != "squared-relu" or scores.max() > 0:
+            assert_weights(scores, weights(scores, kernel), kernel)
+
+
+@pytest.mark.parametrize("kernel", LONG)
+@pytest.mark.parametrize("row", [[0.25], [-0.5]])
+def test_one_token_has_all_the_weight(xp, kernel, row):
+    if kernel == "topk:7":
+        kernel = "topk:1"
+    if kernel == "squared-relu":
+        row = np.abs(row)
+    for dtype in (xp.float64, xp.float32):
+        assert to_numpy(weights(xp.asarray(row, dtype=dtype), kernel)).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("kernel", LONG)
+def test_rows_that_are_not_contiguous_lose_nothing(rng, kernel):
+    """NumPy adds such a row one term after the other."""
+    scores = np.asfortranarray(rng.uniform(0.5, 1, (3, 100_000)).astype("float32"))
+    for line, f in zip(scores, weights(scores, kernel), strict=True):
+        assert_weights(line, f, kernel)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "row"),
+    [
+        ("sparsemax", np.append(0, np.full(1354, -1.01))),
+        ("sparsemax", np.append(0, np.full(9999, -1.2))),
+        ("entmax", np.append(0, np.full(8034, -3.3))),
+        ("entmax", np.append(0, np.full(8034, -2.0))),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_crowd_below_the_threshold_has_no_weight(xp, kernel, row, dtype):
+    f = to_numpy(weights(xp.asarray(row.astype(dtype)), kernel))
+    assert f.tolist() == [1.0] + [0.0] * (row.size - 1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [3, 2000, pytest.param(10**6, marks=pytest.mark.slow)])
+def test_a_crowd_just_above_the_threshold_shares_what_the_spike_leaves(n, dtype):
+    """With a gap g, sparsemax gives w + g and n − 1 times w; entmax with a gap 2g gives squares of such numbers."""
+    few = 4 * np.finfo(dtype).eps
+    for gap in (0.25, 0.9375, 1 - 2.0**-11):
+        row = np.append(0, np.full(n - 1, -gap)).astype(dtype)
+        w = (1 - gap) / n
+        np.testing.assert_allclose(weights(row, "sparsemax")[:2], [w + gap, w], rtol=few, atol=few / n)
+        w = (1 - gap**2) / (gap + math.sqrt(gap**2 + n * (1 - gap**2)))  # of n w² + 2 g w = 1 − g²
+        np.testing.assert_allclose(weights(2 * row, "entmax")[:2], [(w + gap) ** 2, w**2], rtol=few, atol=few / n)
+
+
+def test_gaps_that_no_float_holds_are_far_enough():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kernel in ("softmax", "softmax:2", "softmax:1e300", "topk:2", "sparsemax", "entmax", "hard", "sigmoid"):
+            for largest in (1e308, 1.7e308):
+                scores = np.array([largest, -largest])
+                assert weights(scores, kernel).tolist() == [1, 0], kernel
+                assert weights((scores / 1e270).astype("float32"), kernel).tolist() == [1, 0], kernel
+
+
+def test_a_factor_meets_the_gap_and_not_the_scores(xp):
+    """The gap of 1e308 and −1e308 is no double, 1e308 times 1e10 is none, and 5e-309 is no normal one."""
+    wanted = softmax(np.array([0.0, -1.0]))
+    for row, kernel in (([1e308, -1e308], "softmax:5e-309"), ([1e10, 1e10 - 2.0**-19], f"softmax:{2**19}")):
+        np.testing.assert_allclose(to_numpy(weights(xp.asarray(row), kernel)), wanted, rtol=1e-13)
+    assert to_numpy(weights(xp.asarray([1e308, 0.99e308]), "softmax:1e10")).tolist() == [1, 0]
+    for dtype, row, kernel in (("float32", [0, -1e-38], "softmax:1e38"), ("float32", [3e38, 2e38], "softmax:1e-38")):
+        found = to_numpy(weights(xp.asarray(np.array(row, dtype)), kernel))
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    assert to_numpy(weights(xp.asarray(np.array([1e-30, 2e-30], "float32")), "softmax:1e300")).tolist() == [0, 1]
+
+
+def test_a_factor_of_zero_leaves_masked_tokens_out(xp):
+    assert to_numpy(weights(xp.asarray([1.0, -np.inf, 5.0]), "softmax:0")).tolist() == [0.5, 0, 0.5]
+
+
+class Tagged(np.ndarray):
+    """A subclass with no rules of its own, which another may have."""
+
+
+@pytest.mark.parametrize("kernel", LONG)
+def test_arrays_with_rules_of_their_own_are_refused(kernel):
+    with pytest.raises(TypeError, match=r"scores: is a masked array, .* -inf where a token is masked"):
+        weights(np.ma.masked_array([1.0, 2.0, 3.0], mask=[False, True, False]), kernel)
+    with pytest.raises(TypeError, match=r"scores: is a .*Tagged, must be a plain array"):
+        weights(np.ones(9).view(Tagged), kernel)
+
+
+def test_a_memory_map_is_an_array(tmp_path):
+    scores = np.memmap(tmp_path / "scores", dtype=float, shape=(2, 3), mode="w+")
+    np.testing.assert_allclose(softmax(scores), 1 / 3, rtol=1e-15)
+
+
 def test_powers_of_any_degree_keep_their_sign():
     assert kernels.HIGHEST < 2**64  # CuPy takes no larger integers
     assert np.nextafter(1.0, 0.0) ** kernels.HIGHEST == 0
@@ -214,8 +377,8 @@ def test_powers_of_any_degree_keep_their_sign():
     [
         (lambda row: polynomial(row, 0), ValueError, "degree = 0: must be at least 1"),
         (lambda row: polynomial(row, 0.5), TypeError, "degree = 0.5: must be an integer"),
-        (lambda row: polynomial(row, 3), ValueError, "scores: a row's weights sum to 0"),
-        (lambda row: weights(-abs(row), "squared-relu"), ValueError, "scores: a row's weights sum to 0"),
+        (lambda row: polynomial(row, 3), ValueError, "scores: the powers of a row sum to 0 within rounding"),
+        (lambda row: weights(-abs(row), "squared-relu"), ValueError, "scores: a row has no score above 0"),
         (lambda row: top_k(row, 0), ValueError, "k = 0: must be at least 1"),
         (lambda row: top_k(row, 1.5), TypeError, "k = 1.5: must be an integer"),
         (lambda row: top_k(row, 3), ValueError, "kernel = .topk:3.: k = 3 must be at most n = 2"),
