@@ -87,13 +87,15 @@ def softmax_attention(q, k, v, threads=None):
     return output
 
 
-def linear_attention(q, k, v, threads=None):
+def linear_attention(q, k, v, threads=None, exact=True):
     """Linear attention of every query row.
 
     Parameters
     ----------
     q, k, v, threads
         As in `softmax_attention`.
+    exact : bool
+        Whether an entry of q or k that is 0 is exactly 0, and no positive number below the least float.
 
     Returns
     -------
@@ -101,6 +103,8 @@ def linear_attention(q, k, v, threads=None):
         Not finite where a score or a value is not, or a row sum is 0.
     float
         The smallest ``|Σ_i q_j·k_i| / Σ_i Σ_p |q_jp k_ip|``.
+    bool
+        Whether no product can have lost digits by being subnormal or too large; else the output may be wrong.
 
     Notes
     -----
@@ -108,27 +112,26 @@ def linear_attention(q, k, v, threads=None):
 
     Examples
     --------
-    >>> output, cancelling = linear_attention(np.ones((1, 1)), np.array([[1.0], [3.0]]), np.array([[4.0], [8.0]]))
-    >>> output, cancelling
-    (array([[7.]]), 1.0)
+    >>> linear_attention(np.ones((1, 1)), np.array([[1.0], [3.0]]), np.array([[4.0], [8.0]]))
+    (array([[7.]]), 1.0, True)
     """
-    xp, parts, least = _library(q), [], []
+    xp, parts, extremes = _library(q), [], []
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype)
 
     def collect(blocks):
         for block in blocks:
             keys, ones = k[block], xp.ones((block.stop - block.start, 1), dtype=k.dtype)
-            total = _product(keys, ones, GROUP)
-            size = total if _none_negative(keys) else _product(xp.abs(keys), ones, GROUP)
+            total = product(keys, ones, GROUP)
+            size = total if _none_negative(keys) else product(xp.abs(keys), ones, GROUP)
             few = keys.shape[1] * v.shape[1] <= GROUP_COLUMNS
-            parts.append((block.start, _product(keys, v[block], GROUP) if few else keys.T @ v[block], total, size))
+            outer = product(keys, v[block], GROUP) if few else keys.T @ v[block]
+            parts.append((block.start, outer, total, size, largest_sizes(v[block])))
 
     pays = k.nbytes + v.nbytes >= LEAST_BYTES
     _share(xp, collect, k.shape[0], _step(k, pays), threads, pays)
     # In the order of the blocks, so that the rounding does not depend on which thread was first.
-    products, sums, sizes = (
-        sum(column) for column in zip(*(part[1:] for part in sorted(parts, key=lambda part: part[0])), strict=True)
-    )
+    _, products, sums, sizes, largest = zip(*sorted(parts, key=lambda part: part[0]), strict=True)
+    products, sums, sizes = map(_in_pairs, (products, sums, sizes))
 
     equal = xp is np and np.array_equal(sums, sizes)
 
@@ -136,13 +139,90 @@ def linear_attention(q, k, v, threads=None):
         for block in blocks:
             total = q[block] @ sums
             terms = total if equal and _none_negative(q[block]) else xp.abs(q[block]) @ sizes
-            least.append(xp.min(xp.abs(total) / xp.where(terms == 0, 1, terms)))
+            cancelling = xp.abs(total) / xp.where(terms == 0, 1, terms)
+            extremes.append(xp.stack([xp.min(cancelling), xp.min(terms), xp.max(terms)]))
             _multiply(q[block], products, output[block])
             output[block] /= total
 
     pays = q.nbytes + output.nbytes >= LEAST_BYTES
     _share(xp, spread, q.shape[0], _step(q, pays), threads, pays)
-    return output, float(xp.min(xp.stack(least)))
+    found = [_host(x).astype(np.float64).ravel() for x in (sizes, xp.stack(largest), xp.stack(extremes))]
+    sizes, largest, (cancelling, *terms) = found[0], found[1], found[2].reshape(-1, 3).T
+    safe = keeps_digits(sizes, largest, terms, k.shape[0], q.dtype, exact)
+    return output, float(cancelling.min()), safe
+
+
+def keeps_digits(sizes, largest, terms, n, dtype, exact=True):
+    """Whether no product of linear attention can have lost digits by being subnormal, or can have overflowed.
+
+    Parameters
+    ----------
+    sizes : numpy.ndarray of float64, shape (d,)
+        Σ_i |k_ip|.
+    largest : numpy.ndarray of float64
+        The largest |v_i| of each column, of all keys or of parts of them.
+    terms : sequence of two numpy.ndarray of float64
+        The smallest and the largest Σ_i Σ_p |q_jp k_ip|, of all queries or of parts of them.
+    n : int
+        The number of keys.
+    dtype : numpy.dtype
+        Of the arrays.
+    exact : bool
+        As in `linear_attention`.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    A number below the least normal one, η, is off by at most ε η.  So k_ip v_i are off by n ε η in the sum over i,
+    which is small beside ε Σ_i |k_ip| max|v| if that product is at least n η; and the products with q likewise.
+    Where features themselves are off by ε η, the row sums are off by ε η Σ_i Σ_p |k_ip| as well.
+
+    Examples
+    --------
+    >>> one, tiny = np.array([1.0]), np.array([1e-200])
+    >>> [keeps_digits(x, x, (one, one), 1, np.dtype("float64")) for x in (one, tiny)]
+    [True, False]
+    """
+    if exact:
+        sizes = sizes[sizes != 0]  # a column of zeros loses nothing
+    values = [1.0, *largest[largest != 0].tolist()]
+    small, large, (least, most) = min(values), max(values), _ends(dtype)
+    sizes = sizes.tolist()
+    weight = len(sizes) if exact else max(len(sizes), sum(sizes))
+    return (  # a NaN fails a comparison
+        all(size * small >= n * least for size in sizes)
+        and float(terms[0].min()) * small >= weight * least
+        and 4 * max(sizes, default=0.0) * large <= most
+        and 4 * float(terms[1].max()) * large <= most
+    )
+
+
+@cache
+def _ends(dtype):
+    """Return the least normal number of a dtype, below which digits are lost, and the largest one."""
+    numbers = np.finfo(dtype)
+    return float(numbers.smallest_normal), float(numbers.max)
+
+
+def largest_sizes(v):
+    """Return the largest size of an entry of each column, without a copy of v.
+
+    Examples
+    --------
+    >>> largest_sizes(np.array([[1.0, 2.0], [-3.0, 0.0]]))
+    array([3., 2.])
+    """
+    xp = _library(v)
+    return xp.maximum(xp.max(v, axis=0), -xp.min(v, axis=0))
+
+
+def _in_pairs(parts):
+    """Return the sum of arrays: halves first, since one after the other rounds equal terms in one direction."""
+    half = len(parts) // 2
+    return _in_pairs(parts[:half]) + _in_pairs(parts[half:]) if half else parts[0]
 
 
 def _step(x, shared):
@@ -151,8 +231,14 @@ def _step(x, shared):
     return max(1, min(most, numbers // d, -(-rows // 8) if shared and _library(x) is np else rows))
 
 
-def _product(x, y, group):
-    """Return xᵀy, group by group."""
+def product(x, y, group):
+    """Return xᵀy for two matrices of NumPy or CuPy with the same number of rows, summed group by group.
+
+    Examples
+    --------
+    >>> product(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]), GROUP)
+    array([[11.]])
+    """
     whole = x.shape[0] // group * group
     if whole == 0:
         return x.T @ y
@@ -262,8 +348,7 @@ def _flat(q, k, norms):
 
 def _exponent(v):
     """Return the largest size of the exponent of a column's largest entry, in powers of two."""
-    xp = _library(v)
-    largest = _host(xp.maximum(xp.max(v, axis=0), -xp.min(v, axis=0)))  # without a copy of v
+    largest = _host(largest_sizes(v))
     return float(np.max(np.abs(np.log2(largest, where=largest > 0, out=np.zeros_like(largest))), initial=0))
 
 
@@ -303,7 +388,7 @@ def _add_small(q, k, values, buffer, group):
         first += second
         return first
     scores = xp.matmul(k, q, out=buffer[: k.shape[0] * rows].reshape(-1, rows))
-    return _product(values, _exp2(scores, scores), group)
+    return product(values, _exp2(scores, scores), group)
 
 
 def _add_online(q, k, values, buffer, group):
@@ -319,7 +404,7 @@ def _add_online(q, k, values, buffer, group):
     largest = xp.max(scores, axis=0, keepdims=True)
     scores -= largest
     xp.maximum(scores, LIMITS[q.dtype][1], out=scores)
-    return _product(values, _exp2(scores, scores), group), largest
+    return product(values, _exp2(scores, scores), group), largest
 
 
 @cache

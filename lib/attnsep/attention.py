@@ -1,15 +1,19 @@
 """Scores and attention, without the Kronecker matrix that the paper's notation writes and without all n² weights."""
 
+import math
+
 from array_api_compat import device, is_cupy_namespace
 
 from attnsep import _fast, kernels
-from attnsep.arrays import common_namespace, quiet, require_finite, require_floating, require_shape, text_of
+from attnsep.arrays import common_namespace, quiet, require_finite, require_floating, require_shape, text_of, to_numpy
 from attnsep.data import require_generator, require_integer
 from attnsep.spec import require_kernel
 
 BLOCK_ROWS, BLOCK_SCORES = 512, 2**17  # 1 MiB of float64 scores at a time stay in the cache
 GPU_SCORES = 2**23  # so that a GPU is not handed a few rows at a time where n is large
 BLOCK_KEYS = 1024  # a sum over more keys at once would round equal terms in one direction
+# A power of two on all scores of a row changes none of their weights, or not which tokens are the largest.
+SCALE_FREE = ("linear", "relu", "polynomial", "squared-relu", "hard")
 
 
 def query_scores(A, x):
@@ -131,8 +135,9 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None, th
     -----
     Softmax: blocks of rows and keys, with the largest score so far subtracted: O(rows n d) operations and one block of
     scores in memory.  Linear: q(kᵀv) over q(kᵀ1), O((rows + n) d²) operations.  Feature maps (elu+1, relu, performer):
-    the same with mapped rows.  Window: softmax over the tokens at most `width` places away.  All others: whole rows of
-    scores, as many at a time as fit into one block, at least one.
+    the same with mapped rows.  Where products of these would underflow or overflow, powers of two that cancel in the
+    weights are taken out first.  Window: softmax over the tokens at most `width` places away.  All others: whole rows
+    of scores, as many at a time as fit into one block, at least one.
     Definitions: def-self-attention, def-kernels.  Claim: attention-streams.
 
     Examples
@@ -155,7 +160,7 @@ def attend(q, k, v, *, kernel="softmax", unique=True, report=False, rng=None, th
     with quiet():
         rows, place = distinct_rows(q) if unique and name != "window" else (q, None)
         if name == "performer":
-            rows, k = _performer_features(xp, rows, k, parameter, rng)
+            rows, k = _performer_exponents(xp, rows, k, parameter, rng)
         output, cancelling = ATTEND.get(name, _attend_rows)(xp, rows, k, v, kernel, threads)
     output = require_finite(xp, output, "q, k, v")
     output = output if place is None else xp.take(output, place, axis=0)
@@ -176,8 +181,8 @@ def _require_attention(xp, q, k, v):
 
 def _attend_softmax(xp, q, k, v, kernel, threads=None):
     """Return the outputs; the second value is for linear attention alone."""
-    beta = float(require_kernel(kernel).parameter)
-    q = q if beta == 1 else q * beta
+    beta = require_kernel(kernel).parameter
+    q = q if beta == 1 else kernels.times(xp, q, beta)
     if _fast.serves(xp):
         return _fast.softmax_attention(q, k, v, threads), None
     return _softmax_plain(xp, q, k, v)
@@ -208,13 +213,15 @@ def _softmax_rows(xp, q, k, v):
 def _attend_rows(xp, q, k, v, kernel, threads=None):
     """Return the outputs of a kernel that must see whole rows of scores."""
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
+    if require_kernel(kernel).name in SCALE_FREE and not _in_range(xp, q, k):
+        q, k = _balanced(xp, (q, 0), (k, 0))
     for block in _blocks(q.shape[0], min(BLOCK_ROWS, _scores_at_once(xp) // k.shape[0])):
         scores = xp.matmul(q[block, :], xp.matrix_transpose(k))
         try:
             weights = kernels.weights(scores, kernel)
         except ValueError as error:
             raise ValueError(f"q, k, kernel = {kernel!r}: {error}") from None
-        output[block, :] = xp.matmul(weights, v)
+        output[block, :] = _weighted(xp, weights, v)
     return output, None
 
 
@@ -231,57 +238,150 @@ def _attend_window(xp, q, k, v, kernel, threads=None):
         scores = xp.matmul(q[block, :], xp.matrix_transpose(k[near, :]))
         far = xp.abs(place[block, None] - place[None, near]) > width
         masked = xp.where(far, xp.full_like(scores, -xp.inf), scores)
-        output[block, :] = xp.matmul(kernels.softmax(masked), v[near, :])
+        output[block, :] = _weighted(xp, kernels.softmax(masked), v[near, :])
     return output, None
 
 
-def _attend_elu(xp, q, k, v, kernel, threads=None):
-    return _attend_linear(xp, _elu_plus_one(xp, q), _elu_plus_one(xp, k), v, kernel, threads)
+def _weighted(xp, weights, v):
+    """Return weights times v, in sums of few keys that are added in pairs."""
+    if _fast.serves(xp):
+        return _fast.product(weights.T, v, _fast.FLAT_GROUP)
+    blocks = _blocks(v.shape[0], BLOCK_KEYS)
+    return _sum_over(blocks, lambda block: xp.matmul(weights[:, block], v[block, :]))
+
+
+def _sum_over(blocks, term):
+    """Return the sum of a term for each block, added in pairs."""
+    half = len(blocks) // 2
+    return _sum_over(blocks[:half], term) + _sum_over(blocks[half:], term) if half else term(blocks[0])
 
 
 def _attend_relu(xp, q, k, v, kernel, threads=None):
     return _attend_linear(xp, xp.maximum(q, xp.zeros_like(q)), xp.maximum(k, xp.zeros_like(k)), v, kernel, threads)
 
 
-def _elu_plus_one(xp, x):
-    """Return x + 1 where x > 0, else exp(x)."""
-    zero = xp.zeros_like(x)
-    return xp.maximum(x, zero) + xp.exp(xp.minimum(x, zero))
+def _attend_elu(xp, q, k, v, kernel, threads=None):
+    """Features x + 1 where x > 0, else exp(x)."""
+    parts = [(xp.minimum(x, xp.zeros_like(x)), 1 + xp.maximum(x, xp.zeros_like(x))) for x in (q, k)]
+    features = [xp.exp(negative) * factor for negative, factor in parts]
+    output, cancelling, safe = _linear(xp, *features, v, threads, exact=False)
+    if not safe:
+        return _attend_balanced(xp, *(_power_of_e(xp, *part) for part in parts), v, kernel, threads)
+    return output, _require_row_sums(cancelling, k, kernel)
 
 
-def _performer_features(xp, q, k, features, rng):
-    """Return positive random features of the rows, exp(x·ω_m − ‖x‖²/2), up to a factor per query and one for all keys.
+def _attend_performer(xp, q, k, v, kernel, threads=None):
+    """Features exp(x), of exponents that `_performer_exponents` returns."""
+    return _attend_balanced(xp, _power_of_e(xp, q), _power_of_e(xp, k), v, kernel, threads)
 
-    The factors cancel in the weights and keep the largest feature at 1.
+
+def _performer_exponents(xp, q, k, features, rng):
+    """Return x·ω_m − ‖x‖²/2 of the rows, whose exponentials are positive random features.
+
+    For the queries ‖x‖²/2 is left out: it is one factor of a row, which cancels in the weights.
     """
     require_generator(rng)
     omega = xp.asarray(rng.standard_normal((q.shape[1], features)), dtype=q.dtype, device=device(q))
-    logs = [xp.matmul(x, omega) - xp.sum(x * x, axis=1, keepdims=True) / 2 for x in (q, k)]
-    return xp.exp(logs[0] - xp.max(logs[0], axis=1, keepdims=True)), xp.exp(logs[1] - xp.max(logs[1]))
+    return xp.matmul(q, omega), xp.matmul(k, omega) - xp.sum(k * k, axis=1, keepdims=True) / 2
 
 
 def _attend_linear(xp, q, k, v, kernel, threads=None):
     """Return the outputs, and the smallest row sum relative to the terms that it is rounded with."""
-    fast = _fast.serves(xp)
-    output, cancelling = _fast.linear_attention(q, k, v, threads) if fast else _linear_plain(xp, q, k, v)
-    require_finite(xp, xp.asarray(cancelling), "q, k")  # a row sum that overflows would make the output 0
-    # n additions and d products are rounded, each by at most ε of the terms.
-    if float(cancelling) <= min((k.shape[0] + k.shape[1]) * xp.finfo(q.dtype).eps, 0.5):
+    output, cancelling, safe = _linear(xp, q, k, v, threads)
+    if not safe:
+        return _attend_balanced(xp, (q, 0), (k, 0), v, kernel, threads)
+    return output, _require_row_sums(cancelling, k, kernel)
+
+
+def _linear(xp, q, k, v, threads, exact=True):
+    if _fast.serves(xp):
+        return _fast.linear_attention(q, k, v, threads, exact)
+    return _linear_plain(xp, q, k, v, exact)
+
+
+def _require_row_sums(cancelling, k, kernel):
+    """Return the smallest row sum, relative to its terms, or raise a ValueError if it is nothing but rounding."""
+    if math.isnan(cancelling):
+        raise ValueError("q, k: the result is not finite; they have NaN or inf")
+    # Additions and products that a term passes through are rounded, each by at most ε of the terms.
+    n, d = k.shape
+    roundings = min(n, BLOCK_KEYS + n // BLOCK_KEYS) + d
+    if cancelling <= min(roundings * common_namespace(k=k).finfo(k.dtype).eps, 0.5):
         raise ValueError(
             f"q, k: a row's weights for kernel = {kernel!r} sum to 0 within rounding (linear attention: alpha_lin = 0)"
         )
-    return output, cancelling
+    return cancelling
 
 
-def _linear_plain(xp, q, k, v):
-    blocks = _blocks(k.shape[0], BLOCK_KEYS)
-    total = xp.matmul(q, sum(xp.sum(k[block, :], axis=0) for block in blocks)[:, None])
-    terms = xp.matmul(xp.abs(q), sum(xp.sum(xp.abs(k[block, :]), axis=0) for block in blocks)[:, None])
+def _linear_plain(xp, q, k, v, exact=True):
+    blocks, d, width = _blocks(k.shape[0], BLOCK_KEYS), k.shape[1], v.shape[1]
+    sizes = _sum_over(blocks, lambda block: xp.sum(xp.abs(k[block, :]), axis=0))
+    total = xp.matmul(q, _sum_over(blocks, lambda block: xp.sum(k[block, :], axis=0))[:, None])
+    terms = xp.matmul(xp.abs(q), sizes[:, None])
     cancelling = xp.min(xp.abs(total) / xp.where(terms == 0, xp.ones_like(terms), terms))
     # A row sum of 0 is named by the caller; whatever stands here then is thrown away.
-    safe = xp.where(total == 0, xp.ones_like(total), total)
-    products = sum(xp.matmul(xp.matrix_transpose(k[block, :]), v[block, :]) for block in blocks)
-    return xp.matmul(q, products) / safe, cancelling
+    over = xp.where(total == 0, xp.ones_like(total), total)
+    products = _sum_over(blocks, lambda block: xp.matmul(xp.matrix_transpose(k[block, :]), v[block, :]))
+    extremes = xp.stack([xp.min(terms), xp.max(terms), cancelling])
+    seen = to_numpy(xp.concat([sizes, xp.max(xp.abs(v), axis=0), extremes]))
+    terms = seen[-3:-2], seen[-2:-1]
+    safe = _fast.keeps_digits(seen[:d], seen[d : d + width], terms, k.shape[0], seen.dtype, exact)
+    return xp.matmul(q, products) / over, float(seen[-1]), safe
+
+
+# Powers of two, where products underflow or overflow: an array stands for m 2^e, with whole numbers e in a float.
+
+
+def _attend_balanced(xp, q, k, v, kernel, threads):
+    """Return the outputs of linear attention of numbers (m, e) whose products may be far below or above all floats."""
+    q, k = _balanced(xp, q, k)
+    largest = _exponent(xp, xp.max(xp.abs(v), axis=0, keepdims=True))
+    output, cancelling, _ = _linear(xp, q, k, _times_power(xp, v, -largest), threads)
+    _require_row_sums(cancelling, k, kernel)
+    return _times_power(xp, output, xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))), cancelling
+
+
+def _balanced(xp, q, k):
+    """Return numbers (m, e) in units in which the largest of each column of k and of each row of q is from 1 to 2.
+
+    A column's factor moves from k to q, which changes no product of the two; a row's factor cancels in the weights.
+    So every row has a sum of sizes of at least 1, and what falls below the least float does not count in it.
+    """
+    (mq, eq), (mk, ek) = q, k
+    columns = xp.max(_exponent(xp, mk) + ek, axis=0, keepdims=True)
+    moved = eq + columns
+    rows = xp.max(_exponent(xp, mq) + moved, axis=1, keepdims=True)
+    return _times_power(xp, mq, moved - rows), _times_power(xp, mk, ek - columns)
+
+
+def _power_of_e(xp, x, factor=1):
+    """Return factor times exp(x) as (m, e)."""
+    bits = x / math.log(2)
+    whole = xp.floor(bits)
+    return factor * xp.exp((bits - whole) * math.log(2)), whole
+
+
+def _exponent(xp, x):
+    """Return the whole number e with 2^e ≤ |x| < 2^(e+1), up to rounding; −inf for 0."""
+    return xp.floor(xp.log2(xp.abs(x)))
+
+
+def _times_power(xp, x, exponent):
+    """Return x 2^e, in two steps, since 2^e alone may be no float; 0 stays 0, whatever e is."""
+    none = (x == 0) | xp.isnan(exponent)
+    exponent = xp.where(none, xp.zeros_like(x), xp.maximum(exponent, xp.full_like(exponent, -4096.0)))
+    half = xp.floor(exponent / 2)
+    two = xp.full_like(half, 2.0)
+    return x * two**half * two ** (exponent - half)
+
+
+def _in_range(xp, q, k):
+    """Whether no product of an entry of q and one of k can be subnormal, or a sum of these overflow."""
+    numbers = xp.finfo(q.dtype)
+    sizes = [xp.abs(x) for x in (q, k)]
+    least = [float(xp.min(xp.where(x == 0, xp.full_like(x, xp.inf), x))) for x in sizes]
+    most = [float(xp.max(x)) for x in sizes]
+    return least[0] * least[1] >= numbers.smallest_normal and most[0] * most[1] * q.shape[1] <= numbers.max
 
 
 def _scores_at_once(xp):
@@ -299,7 +399,7 @@ ATTEND = {
     "linear": _attend_linear,
     "elu+1": _attend_elu,
     "relu": _attend_relu,
-    "performer": _attend_linear,
+    "performer": _attend_performer,
     "window": _attend_window,
 }
 PLAIN = {"softmax": _softmax_plain, "linear": _linear_plain}  # for every array library
@@ -401,6 +501,9 @@ def values(A1, A2, A3, X, kernel="softmax", *, rng=None):
     try:
         rows, place = (A1, None) if require_kernel(kernel).name == "window" else distinct_rows(A1)
         with quiet():
+            if require_kernel(kernel).name in SCALE_FREE and not _in_range(xp, rows, X):
+                rows, X = _balanced(xp, (rows, 0), (xp.matrix_transpose(X), 0))
+                X = xp.matrix_transpose(X)
             q = xp.matmul(rows, X)
         output = attend(q, A2, A3, kernel=kernel, rng=rng)
     except (ValueError, TypeError) as error:  # which speaks of q, k and v

@@ -166,8 +166,10 @@ def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype,
     k, q = np.abs(k), np.abs(q)
     for j in range(3):  # nothing is negative, one entry of q, one entry of k
         q[0, 0], k[0, 0] = (-1) ** (j == 1) * abs(q[0, 0]), (-1) ** (j == 2) * abs(k[0, 0])
-        slow, least = attention._linear_plain(xp, q, k, v)
-        found, cancelling = linear_attention(q, k, v, threads)
+        slow, least, safe = attention._linear_plain(xp, q, k, v)
+        found, cancelling, safe_here = linear_attention(q, k, v, threads)
+        assert safe
+        assert safe_here
         np.testing.assert_allclose(found, slow, atol=64 * np.finfo(dtype).eps * np.max(np.abs(v)), rtol=0)
         assert cancelling == pytest.approx(float(least), rel=1e-5)
         assert (cancelling > 1 - 1e-5) == (j == 0)
