@@ -1,0 +1,95 @@
+"""Who cannot write at home gets temporary places, and nobody else."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.files import ROOT
+from tools.places import USUAL, writable_places
+
+SETTINGS = (*USUAL, "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "JUPYTER_PLATFORM_DIRS", "JUPYTER_NO_CONFIG")
+
+
+@pytest.fixture
+def home(monkeypatch, tmp_path):
+    """Return an empty home, and no other place named anywhere."""
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+def test_a_writable_home_is_left_as_it_is(home):
+    assert writable_places() == {}
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["missing", "a file", "inside a file", "not ours"])
+def test_without_a_writable_home_all_are_elsewhere(monkeypatch, home, kind):
+    if kind == "not ours":
+        monkeypatch.setattr("tools.places.tempfile.mkdtemp", refuse(home))
+    else:
+        home.rmdir()
+    if kind.endswith("file"):
+        home.write_text("")
+    if kind == "inside a file":
+        monkeypatch.setenv("HOME", str(home / "home"))
+    places = writable_places()
+    assert places.keys() == USUAL.keys()
+    for place in places.values():
+        Path(place).mkdir(parents=True)
+        assert not Path(place).is_relative_to(home)
+    assert home.is_file() or not home.is_dir() or list(home.iterdir()) == []
+
+
+def test_a_user_who_has_no_home(monkeypatch, home):
+    def none():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", none)
+    monkeypatch.setattr("tools.places.paths.get_home_dir", none)
+    assert writable_places().keys() == USUAL.keys()
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_a_place_that_was_named_is_kept_if_it_can_be_written(monkeypatch, home, name):
+    others = dict.fromkeys(USUAL, str(home))
+    for key, value in others.items():
+        monkeypatch.setenv(key, value)
+    assert writable_places() == {}
+    (home / "file").write_text("")
+    for value in (str(home / "file"), "relative/folder"):
+        monkeypatch.setenv(name, value)
+        assert writable_places().keys() == {name}
+
+
+def test_the_places_of_xdg(monkeypatch, home):
+    monkeypatch.setattr(sys, "platform", "linux")  # macOS has others
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
+    assert writable_places().keys() == {"MPLCONFIGDIR"}
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    assert writable_places().keys() == {"JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"}
+
+
+def test_the_folder_is_removed_at_the_end(home):
+    home.rmdir()
+    words = "from tools.places import writable_places as w; import os; p = w()['IPYTHONDIR']; os.makedirs(p); print(p)"
+    run = subprocess.run([sys.executable, "-c", words], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not os.path.exists(os.path.dirname(run.stdout.strip()))
+
+
+def refuse(home):
+    """Make no folder in `home`, as for a user whose it is not; root may do everything, so permissions prove nothing."""
+    from tempfile import mkdtemp
+
+    def instead(*words, dir=None, **options):
+        if dir is not None and Path(dir).is_relative_to(home):
+            raise PermissionError(13, "Permission denied", str(dir))
+        return mkdtemp(*words, dir=dir, **options)
+
+    return instead
