@@ -25,7 +25,8 @@ def _flint():
     try:
         import flint
     except ImportError as error:
-        raise ImportError("python-flint is missing, certificates need it: pip install 'attnsep[certify]'") from error
+        hint = 'pip install ".[certify]" in the folder of the book'
+        raise ImportError(f"python-flint is missing, certificates need it: {hint}") from error
     return flint
 
 

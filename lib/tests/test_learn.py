@@ -320,7 +320,8 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, capsys, package):
     monkeypatch.setitem(sys.modules, package, None)
     assert cli.main(["learn", "retrieval", "--set", "steps=0", "pairs=3"]) == 2
     assert capsys.readouterr().err == (
-        f"attnsep: training needs {package}, which comes with the extra learn: pip install 'attnsep[learn]'\n"
+        f"attnsep: training needs {package}, which comes with the extra learn: "
+        'pip install ".[learn]" in the folder of the book\n'
     )
 
 

@@ -109,7 +109,8 @@ def _backend(dask, jobs):
     try:
         from distributed import Client
     except ImportError:
-        raise ImportError("a Dask cluster needs distributed: pip install 'attnsep[learn,cluster]'") from None
+        hint = 'pip install ".[learn,cluster]" in the folder of the book'
+        raise ImportError(f"a Dask cluster needs distributed: {hint}") from None
     with Client(dask) as client:
         yield {"backend": "dask", "client": client, "n_jobs": -1}
 

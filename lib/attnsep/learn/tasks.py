@@ -14,7 +14,7 @@ from attnsep.learn.model import BLOCKS, block, gaussian, initial_block, weights
 
 MOST = {"steps": 10**6, "batch": 4096, "every": 10**5, "layers": 8, "d": 1024, "width": 1024, "n": 4096, "pairs": 1024}
 MOST |= {"tests": 10**5}
-MISSING = "comes with the extra learn: pip install 'attnsep[learn]'"
+MISSING = 'comes with the extra learn: pip install ".[learn]" in the folder of the book'
 LEAST = {"steps": 0, "d": 3, "n": 32}
 
 
