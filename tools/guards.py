@@ -11,11 +11,14 @@ from attnsep.claims.framework import Claim
 
 MOST_LINES = 20
 SHORTEST_ALT = 30
+COMMANDS = {"get_ipython", "subprocess", "system", "popen"}  # what runs commands and magics, as plain Python
 READER_TAGS = {"hide-cell", "hide-input"}
 STATEMENT = re.compile(r"\{prf:(?!proof|ref)")
 BLOCK = re.compile(r"^(`{3,})\{prf:(?!proof|ref)(\w+)\}([^\n]*)\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
 FORBIDDEN_OUTPUT = {
-    "an absolute path": re.compile(r"(?<![\w.:/<])/(?:home|root|usr|tmp|opt|Users|content|work)/|[A-Z]:\\\\"),
+    "an absolute path": re.compile(
+        r"(?<![\w.:/<])/(?:home|root|usr|tmp|opt|var|private|mnt|Users|content|work)/|[A-Z]:\\\\"
+    ),
     "a memory address": re.compile(r"\bat 0x[0-9a-f]{6,}"),
     "a progress bar": re.compile(r"\d+%\|"),
     "the bare repr of a NumPy scalar": re.compile(r"\bnp\.(?:float|int|bool)\w*\("),
@@ -42,9 +45,14 @@ def _cell_problems(number, cell):
         yield f"{len(cell.source.splitlines())} lines, must be at most {MOST_LINES}"
     if cell.source.rstrip().endswith(";"):
         yield "ends in ';', which nbval does not honour"
+    if cell.get("id") != "launch" and (_tree(cell.source) is None or COMMANDS & _names(_tree(cell.source))):
+        yield "is not plain Python: where a magic or a shell command fails, nbval does not notice"
     tags = set(cell.metadata.get("tags", []))
-    if any("image/png" in output.get("data", {}) for output in cell.outputs) and not _asks(cell.source):
+    drawn = any("image/png" in output.get("data", {}) for output in cell.outputs)
+    if drawn and not _asks(cell.source):
         yield "draws a figure whose title= is no question"
+    if not drawn and {"image", "figure"} & cell.metadata.get("mystnb", {}).keys():
+        yield "shows no figure, and its metadata describe one"
     if re.search(r"nbval[-_]|NBVAL", cell.source + " ".join(tags)):
         yield "asks nbval to look away"
     elif not tags <= (READER_TAGS if cell.get("id") != "launch" else {"remove-cell"}):
@@ -67,9 +75,24 @@ def _output_problems(output, metadata):
         yield "shows a figure without alt text (cell metadata mystnb.image.alt)"
 
 
+def _tree(source):
+    """Return the syntax tree of a cell, or None where it is no Python."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):  # ValueError: a null character
+        return None
+
+
+def _names(tree):
+    kinds = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.ImportFrom: "module"}
+    return {getattr(node, kinds[type(node)]) for node in ast.walk(tree) if type(node) in kinds}
+
+
 def _asks(source):
     titles = [
-        node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.keyword) and node.arg == "title"
+        node.value
+        for node in ast.walk(_tree(source) or ast.Module())
+        if isinstance(node, ast.keyword) and node.arg == "title"
     ]
     return any(isinstance(title, ast.Constant) and str(title.value).endswith("?") for title in titles)
 
@@ -108,7 +131,9 @@ def repeated_functions(notebooks):
 
 
 def _trees(notebook):
-    return [ast.parse(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+    """Return the syntax trees of a notebook's cells; `notebook_problems` names those that have none."""
+    trees = [_tree(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+    return [tree for tree in trees if tree is not None]
 
 
 # Import direction: a module may import those on the lines above it, and those beside it only where named.

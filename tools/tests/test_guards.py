@@ -114,6 +114,7 @@ ALT = {"image": {"alt": "A line that falls from one to zero as n grows."}}
         code("x = 1  # a comment;\nprint(x)"),
         code("curves(x, title='Why?')", outputs=[PNG], mystnb=ALT),
         code("\n".join(["x = 1"] * 20)),
+        code("print('!false')\n# %nosuchmagic\nx = 7 % 4\ny = x != 3"),
     ],
 )
 def test_notebook_guard_accepts(notebook):
@@ -127,6 +128,21 @@ def test_notebook_guard_accepts(notebook):
         (code(count=2), "execution count 2, must be 1"),
         (code("\n".join(["x = 1"] * 21)), "21 lines"),
         (code("print(1);"), "ends in ';'"),
+        *[
+            (code(source), "is not plain Python")
+            for source in (
+                "!false",
+                "x = 1\n!false",
+                "x = !false",
+                "%nosuchmagic",
+                "y = %who",
+                "%%bash\nfalse",
+                "print?",
+                "get_ipython().run_line_magic('nosuchmagic', '')",
+                "from subprocess import run\nrun(['false'])",
+                "import os\nos.system('false')",
+            )
+        ],
         (code("# NBVAL_IGNORE_OUTPUT\nprint(1)"), "look away"),
         (code(tags=["nbval-skip"]), "look away"),
         (code(tags=["remove-cell"]), "a reader must see"),
@@ -134,6 +150,7 @@ def test_notebook_guard_accepts(notebook):
         (code(outputs=[nbformat.v4.new_output("error", ename="ValueError", evalue="", traceback=[])]), "an error"),
         (code(outputs=[printed("careful", name="stderr")]), "stderr"),
         (code(outputs=[printed("/home/me/file.py")]), "an absolute path"),
+        (code(outputs=[printed("in /var/folders/x/matplotlib-y")]), "an absolute path"),
         (code(outputs=[printed("<object at 0x7f3c2a1b>")]), "a memory address"),
         (code(outputs=[printed(" 40%|████      | 4/10")]), "a progress bar"),
         (code(outputs=[printed("np.float64(1.0)")]), "bare repr"),
@@ -141,6 +158,8 @@ def test_notebook_guard_accepts(notebook):
         (code("curves(x, title='Why?')", outputs=[PNG], mystnb={"image": {"alt": "figure"}}), "without alt text"),
         (code("curves(x, title='Weights')", outputs=[PNG], mystnb=ALT), "title= is no question"),
         (code("curves(x)", outputs=[PNG], mystnb=ALT), "title= is no question"),
+        (code("curves(x, title='Why?')", mystnb=ALT), "shows no figure"),
+        (code("curves(x, title='Why?')", mystnb={"figure": {"name": "fig"}}), "shows no figure"),
     ],
 )
 def test_notebook_guard_rejects(notebook, problem):
@@ -178,6 +197,12 @@ def test_exercise_guard_accepts():
 )
 def test_exercise_guard_rejects(notebook, problem):
     assert problem in exercise_problems("chapter", notebook)[0]
+
+
+def test_a_cell_that_is_no_python_stops_no_other_guard():
+    magic = code("%nosuchmagic")
+    assert repeated_functions({"a": magic}) == closure_problems({"a": magic}, {}) == []
+    assert len(notebook_problems("a", code("!false", outputs=[PNG], mystnb=ALT))) == 2  # and no question
 
 
 def test_repeated_functions_guard():
