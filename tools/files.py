@@ -15,8 +15,8 @@ from attnsep.files import write  # noqa: E402
 CHAPTERS = ROOT / "chapters"
 STAGE = ROOT / ".storing"  # new contents, and plan.json once they are complete
 PENDING = (
-    "`make notebooks` was interrupted while it stored its files, so some are new and some are old; "
-    "run `make notebooks`, which first completes that"
+    "`make notebooks` or `make address` was interrupted while it stored its files, so some are new and some are old; "
+    "run the same again, or run `make notebooks`, which first completes that"
 )
 
 

@@ -136,6 +136,35 @@ def _trees(notebook):
     return [tree for tree in trees if tree is not None]
 
 
+# No address and no name that somebody else could own.
+
+BY_NAME = re.compile(
+    r"\b(?:pip\w*|uv|conda|mamba|pixi|poetry)\b[^\n`]*?\b(?:install|add)\b[^\n`]*?(?<![\w./-])attnsep\b(?![/.])"
+)
+EXAMPLE = "example.org/"  # a host that nobody can own
+FROM_ADDRESS = re.compile(r"(?:\[[\w,]+\])? @ git\+")
+LINK = re.compile(r"git\+https?://[^\s\"'\\`)>]+|https?://[^\s\"'\\`)>]*attnsep[^\s\"'\\`)>]*")
+
+
+def owner_problems(name, text, address):
+    """Return where a file installs attnsep by its name alone, or leads to a repository other than the book's.
+
+    Parameters
+    ----------
+    name : str
+        The file's.
+    text : str
+        Its contents.
+    address : str or None
+        The book's public address, where it has one.
+    """
+    found = [match[0] for match in BY_NAME.finditer(text) if not FROM_ADDRESS.match(text, match.end())]
+    links = [link.removeprefix("git+").removesuffix(".") for link in LINK.findall(text)]
+    ours = re.compile(re.escape(address) + r"(?![\w.-])" if address else "(?!)")
+    found += [link for link in links if not ours.match(link) and EXAMPLE not in link]
+    return [f"{name}: {place}: nobody owns this name or address, so anybody could" for place in found]
+
+
 # Import direction: a module may import those on the lines above it, and those beside it only where named.
 
 LAYERS = (

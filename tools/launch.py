@@ -2,8 +2,8 @@
 
 Each notebook is copied into an empty folder and run from top to bottom by the environment's own kernel, which lacks
 attnsep: the first cell must install it.  Git answers for the public address with the last commit of this repository,
-so nothing needs to be published.  Afterwards what the cell installed is removed, and the outputs must be the stored
-ones.
+so nothing needs to be published; where there is no address yet, the copies get a made-up one.  Afterwards what the
+cell installed is removed, and the outputs must be the stored ones.
 """
 
 import os
@@ -18,10 +18,12 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from tqdm import tqdm
 
+from tools.address import address, launch_source
 from tools.files import CHAPTERS, ROOT
-from tools.notebooks import address, merged
+from tools.notebooks import merged
 
 COLAB = "import sys, types; sys.modules['google.colab'] = types.ModuleType('google.colab')"
+MADE_UP = "https://example.org/owner/name"  # a host that nobody can own
 
 
 def prepare(python, folder):
@@ -30,7 +32,7 @@ def prepare(python, folder):
         "JUPYTER_PATH": f"{folder}/share/jupyter",
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.{ROOT.as_uri()}.insteadOf",
-        "GIT_CONFIG_VALUE_0": address(),
+        "GIT_CONFIG_VALUE_0": address() or MADE_UP,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else every kernel speaks of frozen modules
     }
@@ -51,6 +53,9 @@ def problems(path):
     stored = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         alone = nbformat.read(shutil.copy(path, folder), as_version=4)
+        for cell in alone.cells:
+            if cell.get("id") == "launch":
+                cell.source = launch_source(address() or MADE_UP)
         arguments = ["--log-level=ERROR", f"--IPKernelApp.exec_lines={COLAB}"]
         place = {"metadata": {"path": folder}}
         client = NotebookClient(alone, timeout=600, kernel_name="colab", resources=place, extra_arguments=arguments)

@@ -12,34 +12,19 @@ import tempfile
 from pathlib import Path
 
 import nbformat
-import yaml
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from tqdm import tqdm
 
 from attnsep.claims import status_line, verify
 from attnsep.claims.record import record_path, record_text
+from tools.address import address, launch_source
 from tools.files import CHAPTERS, PENDING, ROOT, finish, pending, store
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
 READ_THE_RECORD = ("index", "ledger")
 PICTURE = ("index", "fig-why")  # the chapter and the name of the figure that README.md shows
-LAUNCH = """\
-try:
-    import attnsep  # noqa: F401
-except ImportError as error:
-    import sys
-
-    command = 'install -q "attnsep[notebooks] @ git+{address}"'
-    if "google.colab" not in sys.modules:
-        raise ImportError(f"attnsep is missing: pip {{command}}") from error
-    get_ipython().run_line_magic("pip", command)"""
-
-
-def address():
-    """Return the repository's public address, as _config.yml has it; `make address` changes it everywhere."""
-    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
 
 
 def with_launch_cell(notebook):
@@ -48,7 +33,7 @@ def with_launch_cell(notebook):
     Pages do not show it: there it would only stand between the reader and the first sentence.
     """
     cells = [cell for cell in notebook.cells if cell.get("id") != "launch"]
-    cell = nbformat.v4.new_code_cell(LAUNCH.format(address=address()), id="launch", metadata={"tags": ["remove-cell"]})
+    cell = nbformat.v4.new_code_cell(launch_source(address()), id="launch", metadata={"tags": ["remove-cell"]})
     first = next(number for number, cell in enumerate(cells) if cell.cell_type == "code")
     notebook.cells = [*cells[:first], cell, *cells[first:]]
     return notebook

@@ -14,9 +14,9 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import sync_playwright
 from pypdf import PdfReader
 
+from tools.address import address
 from tools.browser import NAMES, chromium
 from tools.files import ROOT, write
-from tools.notebooks import address
 
 LEFT_OUT = ("api-", "explorer")  # the reference of the library, longer than the book, and the page that needs a script
 ONLINE = ("a.headerlink", "button", "script", ".headerbtn", ".sd-summary-state-marker", "svg.sd-octicon")
@@ -88,7 +88,7 @@ def single_page(root, parts, sheets):
             *map(str, mathjax),
             '</head><body class="print">',
             f"<header><h1>{book['title']}</h1><p>An executable companion to arXiv 2310.11685</p>",
-            f"<p>{book['author']}, {book['copyright']}</p><p>{address()}</p>",
+            f"<p>{book['author']}, {book['copyright']}</p><p>{address() or ''}</p>",
             "<p>Code under the MIT license, text and figures under CC BY 4.0.",
             "The explorer and the reference of the library stand on the web alone.</p></header>",
             f"<nav><h1>Contents</h1>{''.join(rows)}</nav>",

@@ -9,7 +9,6 @@ import yaml
 
 import attnsep
 from attnsep.claims import framework, one_query
-from tools import notebooks
 from tools.files import CHAPTERS, ROOT
 from tools.guards import closure_problems, read_notebooks
 
@@ -50,7 +49,7 @@ def test_the_cells_complete_the_chapter_and_without_them_the_claim_is_refused(fo
     assert closure_problems(pages, ledger) == []
 
 
-def test_version_licenses_and_address_are_the_same_everywhere():
+def test_version_and_licenses_are_the_same_everywhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     newest = re.search(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
@@ -60,4 +59,3 @@ def test_version_licenses_and_address_are_the_same_everywhere():
     text = (ROOT / "LICENSE-TEXT").read_text(encoding="utf-8")
     assert "Creative Commons Attribution 4.0" in text
     assert "Section 8 – Interpretation" in text  # the whole of it
-    assert project["urls"]["source"] == citation["repository-code"] == notebooks.address()

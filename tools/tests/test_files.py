@@ -2,9 +2,7 @@ import os
 import subprocess
 import sys
 from contextlib import nullcontext
-from types import SimpleNamespace
 
-import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
 
@@ -142,34 +140,6 @@ def test_an_old_python_gets_one_sentence(monkeypatch):
 
 def test_this_python_is_good_enough():
     assert missing() is None
-
-
-def launch(monkeypatch, **modules):
-    """Run the launch cell where attnsep cannot be imported; return what it asked pip for."""
-    asked = []
-    shell = SimpleNamespace(run_line_magic=lambda name, line: asked.append((name, line)))
-    for name, module in {"attnsep": None, **modules}.items():
-        monkeypatch.setitem(sys.modules, name, module)
-    exec(notebooks.LAUNCH.format(address="https://example.org/book"), {"get_ipython": lambda: shell})
-    return asked
-
-
-def test_launch_cell_installs_on_colab(monkeypatch):
-    asked = launch(monkeypatch, **{"google.colab": SimpleNamespace()})
-    assert asked == [("pip", 'install -q "attnsep[notebooks] @ git+https://example.org/book"')]
-
-
-def test_launch_cell_says_what_to_type_elsewhere(monkeypatch):
-    with pytest.raises(
-        ImportError, match=r'missing: pip install -q "attnsep\[notebooks\] @ git\+https://example\.org/book"'
-    ):
-        launch(monkeypatch)
-
-
-@pytest.mark.parametrize("path", sorted(files.CHAPTERS.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_every_notebook_begins_with_the_launch_cell(path):
-    first = next(cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
-    assert first.source == notebooks.LAUNCH.format(address=notebooks.address())
 
 
 def test_readme_shows_the_figure_of_the_chapter():

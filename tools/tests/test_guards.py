@@ -8,6 +8,7 @@ import yaml
 
 from attnsep.claims import LEDGER
 from attnsep.claims.framework import Claim, Definition
+from tools.address import address
 from tools.files import CHAPTERS, ROOT
 from tools.guards import (
     closure_problems,
@@ -15,6 +16,7 @@ from tools.guards import (
     exercise_problems,
     import_problems,
     notebook_problems,
+    owner_problems,
     read_notebooks,
     repeated_functions,
 )
@@ -70,7 +72,59 @@ def test_claims_draw_from_one_place():
     assert [problem for problems in found for problem in problems] == []
 
 
+def test_nothing_installs_or_links_what_somebody_else_could_own():
+    folders = (".ci", ".github", "assets", "chapters", "lib", "tools", "web")
+    files = [path for name in folders for path in (ROOT / name).rglob("*") if ".ipynb_checkpoints" not in path.parts]
+    endings = {".cff", ".js", ".ipynb", ".json", ".md", ".py", ".toml", ".yml"}
+    texts = [path for path in [*files, *ROOT.glob("*")] if path.suffix in endings or path.name in ("Makefile", "run")]
+    assert len(texts) > 150
+    found = [owner_problems(path.name, path.read_text(encoding="utf-8"), address()) for path in texts]
+    assert [problem for problems in found for problem in problems] == []
+
+
 # The guards' own tests
+
+
+NAME = "attnsep"  # written apart, so that this file keeps the rule
+OURS = f"https://codeberg.org/us/{NAME}"
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        (f'pip install ".[book]"\nand import {NAME}', None),
+        ("pip uninstall attnsep", None),
+        ("`pip install -e .` installs `attnsep`", None),
+        ("see https://example.org/other and https://arxiv.org/abs/2310.11685v1", None),
+        (f'%pip install -q "{NAME}[notebooks] @ git+{OURS}"', OURS),
+        (f"{OURS}/issues, {OURS}.", OURS),
+        (f"https://git.example.org/owner/{NAME}", None),
+    ],
+)
+def test_owner_guard_accepts(text, address):
+    assert owner_problems("a.md", text, address) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        (f"pip install {NAME}", None),
+        (f"pip3 install -U '{NAME}[book]'", OURS),
+        (f"%pip install -q {NAME}==0.1", OURS),
+        (f"python -m pip install numpy {NAME}", None),
+        (f"uv add {NAME}", None),
+        (f"conda install -c conda-forge {NAME}", None),
+        (f"https://github.com/{NAME}/{NAME}", None),
+        (f"https://{NAME}.readthedocs.io", None),
+        (f"https://github.com/{NAME}/{NAME}", OURS),
+        (f"{OURS}-2", OURS),
+        ("pip install git+" + "https://github.com/somebody/book", None),
+        ("pip install git+" + "https://github.com/somebody/book", OURS),
+    ],
+)
+def test_owner_guard_rejects(text, address):
+    (problem,) = owner_problems("a.md", text, address)
+    assert problem.startswith("a.md: ")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 
 from tools import launch
+from tools.address import launch_source
 from tools.files import ROOT
 
 
@@ -26,12 +27,14 @@ def said(text):
 
 
 def kernel(monkeypatch, answer):
-    """Replace the kernel: the last cell prints `answer`, or raises it."""
+    """Replace the kernel: the last cell prints `answer`, or raises it; return the first cells that ran."""
+    ran = []
 
     def client(notebook, **options):
         def execute():
             if isinstance(answer, Exception):
                 raise answer
+            ran.append(notebook.cells[0].source)
             notebook.cells[0].outputs = [said("Installed\n")]
             notebook.cells[1].outputs = [said(answer)]
 
@@ -40,6 +43,7 @@ def kernel(monkeypatch, answer):
         return SimpleNamespace(execute=execute)
 
     monkeypatch.setattr(launch, "NotebookClient", client)
+    return ran
 
 
 def test_the_same_outputs_are_no_problem_whatever_the_first_cell_prints(chapter, monkeypatch):
@@ -85,9 +89,26 @@ def test_the_library_must_not_be_there_before(monkeypatch, capsys):
     assert launch.main(".venv-colab", "no-such-chapter") == 2
 
 
-def test_git_answers_for_the_public_address(monkeypatch, tmp_path):
+ADDRESSES = pytest.mark.parametrize(
+    ("known", "address"), [(None, launch.MADE_UP), ("https://git.example.org/a/b", "https://git.example.org/a/b")]
+)
+
+
+@ADDRESSES
+def test_git_answers_for_the_public_address_or_for_a_made_up_one(monkeypatch, tmp_path, known, address):
+    monkeypatch.setattr(launch, "address", lambda: known)
     monkeypatch.setattr(launch.os, "environ", {})
     monkeypatch.setattr(launch.subprocess, "run", lambda command, **options: None)
     launch.prepare("python", tmp_path)
     assert launch.os.environ["GIT_CONFIG_KEY_0"] == f"url.{ROOT.as_uri()}.insteadOf"
-    assert launch.os.environ["GIT_CONFIG_VALUE_0"] == launch.address()
+    assert launch.os.environ["GIT_CONFIG_VALUE_0"] == address
+
+
+@ADDRESSES
+def test_the_copy_installs_from_that_address_and_the_chapter_is_left_alone(chapter, monkeypatch, known, address):
+    monkeypatch.setattr(launch, "address", lambda: known)
+    before, ran = chapter.read_bytes(), kernel(monkeypatch, "1\n")
+    assert launch.problems(chapter) == []
+    assert ran == [launch_source(address)]
+    assert f"git+{address}" in ran[0]
+    assert chapter.read_bytes() == before
