@@ -1,12 +1,14 @@
 """Run the chapters and store their outputs: python -m tools.notebooks [chapter]
 
-Claims first: if one is not as expected, or a cell raises, nothing is stored. Then all files are replaced together
+Claims first: if one is not as expected, if a cell raises, or if a guard objects to what it prints (tools/guards.py),
+nothing is stored. Then all files are replaced together
 (tools/files.py): a run that is interrupted while it does so is completed by the next one.
 """
 
 import base64
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,11 +22,18 @@ from attnsep.claims import status_line, verify
 from attnsep.claims.record import record_path, record_text
 from tools.address import address, launch_source
 from tools.files import CHAPTERS, PENDING, ROOT, finish, pending, store
+from tools.guards import notebook_problems
+from tools.places import writable_places
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
 READ_THE_RECORD = ("index", "ledger")
 PICTURE = ("index", "fig-why")  # the chapter and the name of the figure that README.md shows
+# Kernels start without these: each changes what a page prints or draws.  ATTNSEP_BACKEND does not (`make test-strict`).
+CHANGING = re.compile(
+    "MPLBACKEND|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR.*|XLA_FLAGS|(JAX|NPY)_.*|ATTNSEP_(?!BACKEND|RECORD).*"
+    "|PYTHON(WARNINGS|DEVMODE|OPTIMIZE|STARTUP|HASHSEED|VERBOSE|IOENCODING|ASYNCIODEBUG|PROFILEIMPORTTIME|BREAKPOINT)"
+)
 
 
 def with_launch_cell(notebook):
@@ -39,17 +48,37 @@ def with_launch_cell(notebook):
     return notebook
 
 
+def prepare():
+    """Name places that Jupyter and matplotlib can write, and let matplotlib list its fonts, which it does aloud."""
+    os.environ |= writable_places()
+    subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], stderr=subprocess.DEVNULL)
+
+
+def kernel_environment(folder):
+    """Return the variables of a kernel: none that changes its page, and empty settings of matplotlib and IPython.
+
+    Parameters
+    ----------
+    folder : str
+        An empty folder, for IPython's settings.
+    """
+    kept = {name: value for name, value in os.environ.items() if not CHANGING.fullmatch(name)}
+    return kept | {"IPYTHONDIR": folder, "MATPLOTLIBRC": os.devnull}
+
+
 def executed(path):
     """Return the notebook's text after running it from top to bottom in its own folder."""
     notebook = with_launch_cell(nbformat.read(path, as_version=4))
-    NotebookClient(
+    client = NotebookClient(
         notebook,
         timeout=300,
         kernel_name="python3",
         resources={"metadata": {"path": path.parent}},
         record_timing=False,
         extra_arguments=["--log-level=ERROR"],
-    ).execute()
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        client.execute(env=kernel_environment(folder))
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = merged(cell.outputs)
@@ -74,6 +103,11 @@ def merged(outputs):
         else:
             joined.append(output)
     return joined
+
+
+def unfit(path, text):
+    """Return what makes a chapter's new text unfit to be stored, as sentences."""
+    return notebook_problems(path.stem, nbformat.reads(text, as_version=4))
 
 
 def picture(text, name):
@@ -115,18 +149,23 @@ def main(chapter=None):
     if wrong:
         print("A claim is not as expected; nothing was stored.", file=sys.stderr)
         return 1
+    os.environ.pop("ATTNSEP_RECORD", None)  # the record that is stored is the book's
     target, record = record_path(), record_text(evidence)
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / "record.json"
         staged.write_text(record, encoding="utf-8")
         os.environ["ATTNSEP_RECORD"] = str(staged)  # the kernels inherit it, so that pages show the new run
-        texts = {}
+        texts, problems = {}, []
         for path in tqdm(paths, unit="chapter", disable=None, leave=False):
             try:
                 texts[path] = executed(path)
             except CellExecutionError as error:
                 print(f"{path.name}: {error}\nA cell failed; nothing was stored.", file=sys.stderr)
                 return 1
+            problems += unfit(path, texts[path])
+        if problems:
+            print(*problems, "Nothing was stored.", sep="\n", file=sys.stderr)
+            return 1
         chapter, name = PICTURE
         if (path := CHAPTERS / f"{chapter}.ipynb") in texts:
             texts[ROOT / "assets" / f"{chapter}.png"] = picture(texts[path], name)
@@ -145,6 +184,7 @@ def _report(kept):
 
 
 if __name__ == "__main__":
+    prepare()
     try:
         sys.exit(main(*sys.argv[1:]))
     except KeyboardInterrupt:
