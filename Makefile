@@ -74,7 +74,7 @@ gpu:  ## run all on a GPU with PYTHON's own packages and store the result (READM
 pdf: $(VENV)/.ready  ## print the book as _build/book.pdf; needs Chromium, takes a few minutes
 	@$(RUN) tools.steps book && $(RUN) tools.pdf _build/html _build/book.pdf
 
-address: $(VENV)/.ready  ## write the repository's public address, URL=https://host/owner/name, wherever it stands
+address: $(VENV)/.ready  ## write the repository's public address, URL=https://host/owner/name, wherever it belongs
 	@$(RUN) tools.address "$(URL)"
 
 clean:  ## remove the environments and all that was built
