@@ -113,6 +113,7 @@ def spoiled(array):
             x[..., :-1] if x.ndim else x,
             x[:0] if x.ndim else x,
             x.T,
+            np.ma.masked_array(x, mask=x == x),
             x.tolist(),
             strict(x),
             x * 0,
@@ -224,6 +225,7 @@ def attempt(entry, arguments, changed, good):
             raise AssertionError(f"names none of {', '.join(about)}: {error!r}") from error
         return False
     assert entry.passes_nan or not has_nan(result), f"NaN in {result!r}"
+    assert not any(isinstance(x, np.ma.MaskedArray) for x in arguments.values()), "a mask was ignored"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         entry.check(result, **arguments)

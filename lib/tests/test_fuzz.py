@@ -188,7 +188,8 @@ def _(result, A, x):
             assert result.matmul(A, x) is not None
 
 
-SPOILED = st.sampled_from([x for x in spoiled(np.ones((2, 3))) if isinstance(x, np.ndarray)])
+ARRAYS = [x for x in spoiled(np.ones((2, 3))) if isinstance(x, np.ndarray)]
+SPOILED = st.sampled_from([x for x in ARRAYS if type(x) is np.ndarray])  # as `common_namespace` lets them through
 
 
 @fuzz(arrays.require_floating, A=SPOILED, xp=st.just(np), kept={"A", "xp"})
@@ -206,6 +207,12 @@ def _(result, A, xp):
 def _(found, result, xp, names):
     assert found is result
     assert np.all(np.isfinite(result))
+
+
+@fuzz(arrays.require_plain, name=st.just("array"), array=st.sampled_from(ARRAYS), kept={"name", "array"})
+def _(found, name, array):
+    assert found is None
+    assert type(array) in (np.ndarray, np.memmap)
 
 
 @fuzz(
@@ -426,6 +433,17 @@ def _(result, scores, k):
 @fuzz(kernels.weights, SCORES, kernel=KERNEL)
 def _(result, scores, kernel):
     rows_sum_to_one(result, scores)
+
+
+@fuzz(
+    kernels.times,
+    xp=st.just(np),
+    x=st.sampled_from([1e-300, 1.0, 3.0]).map(np.asarray),
+    factor=st.fractions(0, 10**30),
+    kept={"xp", "x", "factor"},
+)
+def _(result, xp, x, factor):
+    assert result == pytest.approx(float(Fraction(float(x)) * factor), rel=1e-14)
 
 
 # attention
