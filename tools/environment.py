@@ -9,6 +9,7 @@ Without a folder it only says whether the Python is new enough.
 Written so that any Python from 2.7 on can read it far enough to say what is missing.
 """
 
+import glob
 import os
 import shutil
 import subprocess
@@ -17,6 +18,13 @@ import sys
 OLDEST = (3, 11)
 COLAB = ["numpy==2.0.*", "matplotlib==3.10.*", "ipython==7.34.*", "ipykernel==6.17.*"]
 LOCKED = ["--constraint", "requirements.lock", "--editable", ".[dev]"]
+# For the programs that install: they write this folder's name, with an umlaut say, and draw progress bars.
+PLAIN = {
+    "LC_ALL": "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8",
+    "PYTHONIOENCODING": "utf-8",
+    "PYTHONWARNINGS": "",
+    "MPLBACKEND": "",
+}
 VERSIONS = "from importlib.metadata import version as v; print('numpy', v('numpy'), 'matplotlib', v('matplotlib'))"
 
 
@@ -79,6 +87,16 @@ def cupy():
     return requirement.replace("[ctk]", "")
 
 
+def point_here(folder):
+    """Let the environment find the project by a relative path.
+
+    Python reads the file in the user's encoding: with LC_ALL=C it could not even start where a folder has an umlaut.
+    """
+    for path in glob.glob(os.path.join(folder, "lib", "python*", "site-packages", "__editable__.attnsep-*.pth")):
+        with open(path, "w") as file:
+            file.write(os.path.relpath("lib", os.path.dirname(path)) + "\n")
+
+
 def main(folder=None):
     """Make the environment in `folder`; the file .ready in it appears only when all is installed."""
     kind = os.path.basename(folder or "").partition("-")[2]
@@ -89,19 +107,21 @@ def main(folder=None):
     if not folder:
         return 0
     python = os.path.join(folder, "bin", "python")
+    plain = dict(os.environ, **PLAIN)
     print("Making %s (the first time takes a minute or two) ..." % folder)
     sys.stdout.flush()
     if os.path.exists(folder):
         shutil.rmtree(folder)  # half-made or made from an older lock file; it holds nothing but installed packages
     try:
-        subprocess.check_call([sys.executable, "-m", "venv", folder])
+        subprocess.check_call([sys.executable, "-m", "venv", folder], env=plain)
         with open(os.path.join(folder, ".gitignore"), "w") as file:  # git and ruff then pass by
             file.write("*\n")
         for command in installs(kind, python):
-            subprocess.check_call(command)
+            subprocess.check_call(command, env=plain)
+        point_here(folder)
         # matplotlib builds its font cache on first use and says so on stderr; now, not inside a notebook.
-        subprocess.check_call([python, "-c", "import matplotlib.font_manager"])
-        subprocess.check_call([python, "-c", VERSIONS])
+        subprocess.check_call([python, "-c", "import matplotlib.font_manager"], env=plain)
+        subprocess.check_call([python, "-c", VERSIONS], env=plain)
     except subprocess.CalledProcessError as error:
         sys.stderr.write(
             "The environment could not be made: '%s' failed; its message is above.\n" % " ".join(error.cmd[:4])

@@ -59,13 +59,13 @@ def test_a_failed_install_leaves_no_ready_file(tmp_path, monkeypatch, capsys):
 def pretend(check_call):
     """Run every command but the one that makes a virtual environment, which takes seconds."""
 
-    def call(command):
+    def call(command, **options):
         if "venv" in command:
             from pathlib import Path
 
             Path(command[-1]).mkdir()
             return 0
-        return check_call(command)
+        return check_call(command, **options)
 
     return call
 
@@ -76,3 +76,13 @@ def test_the_folders_name_says_the_kind(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(environment, "missing", lambda kind: asked.append(kind) or "stop here")
     assert environment.main(str(tmp_path / f".venv-{kind}")) == 1
     assert asked == [kind]
+
+
+def test_the_environment_finds_the_project_by_a_path_without_letters_of_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    packages = tmp_path / ".venv/lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    path = packages / "__editable__.attnsep-0.1.0.pth"
+    path.write_text("/mein Büch (1)/lib\n", encoding="utf-8")
+    environment.point_here(".venv")
+    assert path.read_bytes() == b"../../../../lib\n"
