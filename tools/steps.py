@@ -6,6 +6,7 @@ import sys
 import time
 
 from tools.files import PENDING, ROOT, pending
+from tools.places import writable_places
 
 NOT_RUN = 77  # exit status of a step that finds no browser
 PYTEST = ("-m", "pytest", "-q", "-n", "2", "--dist", "loadfile")
@@ -41,7 +42,34 @@ STEPS = {
 STEPS["strict notebooks"] = STEPS["notebooks"]
 # Fuzzing: random inputs, many more than the fixed ones that the unit tests take.
 STEPS["fuzz"] = (*PYTEST, "lib/tests/test_fuzz.py", "lib/tests/test_fuzz_cli.py")
-ENVIRONMENT = {"strict notebooks": {"ATTNSEP_BACKEND": "array_api_strict"}, "fuzz": {"ATTNSEP_FUZZ": "300"}}
+# A step states what must not differ between machines, and leaves alone what its tests themselves should stand.  First
+# what only Python, pytest, Jupyter and Sphinx read: an empty value is as good as none.
+PLAIN = {
+    "MPLBACKEND": "",  # figures go into cells and files
+    "PYTHONIOENCODING": "utf-8",  # pytest's processes tell each other the project's folder, umlauts and all
+    "PYTHONOPTIMIZE": "",  # would remove the asserts that tests are made of
+    "PYTHONSTARTUP": "",
+    "PYTHONWARNINGS": "",
+}
+# The answers of claims and chapters are compared with those stored by `make notebooks`.
+AS_STORED = {"ATTNSEP_BACKEND": "auto", "ATTNSEP_RECORD": ""}
+ENVIRONMENT = {
+    "claims": AS_STORED,
+    "notebooks": AS_STORED,
+    "strict notebooks": AS_STORED | {"ATTNSEP_BACKEND": "array_api_strict"},
+    "book": AS_STORED,
+    "unit": {"ATTNSEP_FUZZ": ""},
+    "slow": {"ATTNSEP_FUZZ": ""},
+    "fuzz": {"ATTNSEP_FUZZ": "300"},
+}
+
+
+def surroundings(name, places):
+    """Return the environment of a step; `places` as from `writable_places`."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    # Where Python cannot read this folder's name in the user's encoding, as with LC_ALL=C and PYTHONUTF8=0.
+    unreadable = {"PYTHONUTF8": "1"} if any("\udc80" <= letter <= "\udcff" for letter in str(ROOT)) else {}
+    return inherited | PLAIN | unreadable | places | ENVIRONMENT.get(name, {})
 
 
 def main(names):
@@ -49,12 +77,11 @@ def main(names):
     if pending():
         print(f"Nothing was run: {PENDING}.", file=sys.stderr)
         return 1
-    results = []
+    results, places = [], writable_places()
     for name in names:
         print(f"--- {name}", flush=True)
         start = time.monotonic()
-        environment = os.environ | ENVIRONMENT.get(name, {})
-        code = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT, env=environment).returncode
+        code = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT, env=surroundings(name, places)).returncode
         results.append((name, OUTCOMES.get(code, "FAILED"), time.monotonic() - start))
     print("--- summary")
     for name, outcome, seconds in results:

@@ -89,3 +89,44 @@ def test_a_lock_file_that_names_a_host_is_not_written(monkeypatch):
     monkeypatch.setattr(lock, "write", lambda *_: pytest.fail("wrote"))
     with pytest.raises(SystemExit, match="names a host"):
         lock.main()
+
+
+SET = {
+    "ATTNSEP_BACKEND": "nonsense",
+    "ATTNSEP_FUZZ": "300",
+    "ATTNSEP_RECORD": "/none.json",
+    "JAX_ENABLE_X64": "1",
+    "MPLBACKEND": "nonsense",
+    "OPENBLAS_CORETYPE": "Nehalem",
+    "PYTEST_ADDOPTS": "-k nothing",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTHONIOENCODING": "ascii",
+    "PYTHONOPTIMIZE": "1",
+    "PYTHONSTARTUP": "/none.py",
+    "PYTHONWARNINGS": "error",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "reaches_it"),
+    [
+        ("unit", {"ATTNSEP_BACKEND", "ATTNSEP_RECORD", "JAX_ENABLE_X64", "OPENBLAS_CORETYPE"}),
+        ("learn", {"ATTNSEP_BACKEND", "ATTNSEP_RECORD", "ATTNSEP_FUZZ", "JAX_ENABLE_X64", "OPENBLAS_CORETYPE"}),
+        ("claims", {"ATTNSEP_FUZZ", "JAX_ENABLE_X64", "OPENBLAS_CORETYPE"}),
+        ("notebooks", {"ATTNSEP_FUZZ", "JAX_ENABLE_X64", "OPENBLAS_CORETYPE"}),
+    ],
+)
+def test_which_settings_reach_a_step(monkeypatch, name, reaches_it):
+    """What tests should stand themselves does; what only pytest reads, or what stored answers do not have, does not."""
+    for variable, value in SET.items():
+        monkeypatch.setenv(variable, value)
+    found = steps.surroundings(name, {"MPLCONFIGDIR": "elsewhere"})
+    assert {variable for variable, value in SET.items() if found.get(variable) == value} == reaches_it
+    assert found["MPLCONFIGDIR"] == "elsewhere"
+
+
+@pytest.mark.parametrize(("root", "mode"), [("/mein B\udcc3\udcbcch (1)", "1"), ("/mein Büch (1)", "0")])
+def test_a_folder_that_python_cannot_read_in_the_users_encoding(monkeypatch, root, mode):
+    monkeypatch.setattr(steps, "ROOT", root)
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    assert steps.surroundings("unit", {})["PYTHONUTF8"] == mode
