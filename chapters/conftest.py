@@ -1,3 +1,11 @@
+import os
+
+for name in ("MPLBACKEND", "PYTHONSTARTUP"):
+    os.environ.pop(
+        name, None
+    )  # kernels draw into their cells and run nothing before them
+
+
 def pytest_collectstart(collector):
     """Leave stderr out: warnings differ between machines.
 

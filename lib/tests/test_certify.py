@@ -312,7 +312,7 @@ def test_without_python_flint_the_message_says_what_to_install(monkeypatch):
         certify(lambda a: a, {"a": (0, 1)})
 
 
-def test_the_command_line_says_so_too(monkeypatch, capsys):
+def test_the_command_line_says_so_too(nothing_set, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "flint", None)
     assert main(["verify", "certified-flat-weights"]) == 2
     assert "python-flint is missing" in capsys.readouterr().err

@@ -11,6 +11,8 @@ from attnsep.arrays import namespace
 from attnsep.claims import framework, record, tables
 from attnsep.claims.framework import Case, ClaimFailed, at_least, at_most, equal, within
 
+pytestmark = pytest.mark.usefixtures("nothing_set")
+
 
 @pytest.fixture
 def ledger(monkeypatch):

@@ -6,6 +6,8 @@ import pytest
 from attnsep import cli
 from attnsep.claims import framework, record
 
+pytestmark = pytest.mark.usefixtures("nothing_set")
+
 
 def test_claims_lists_every_claim(capsys):
     assert cli.main(["claims"]) == 0

@@ -18,6 +18,8 @@ from attnsep.data import (
     shown_integer,
 )
 
+pytestmark = pytest.mark.usefixtures("nothing_set")
+
 
 @pytest.mark.parametrize(
     ("parameters", "message"),

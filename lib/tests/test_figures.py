@@ -7,11 +7,6 @@ import pytest
 from attnsep import figures
 
 
-@pytest.fixture(autouse=True)
-def _no_window():
-    mpl.use("agg")
-
-
 def lines(axis):
     return [line.get_xydata() for line in axis.get_lines()]
 

@@ -47,6 +47,8 @@ from attnsep.claims import framework, graph, record, tables
 from attnsep.learn import model, table, tasks
 from lib.tests.fuzzing import ENTRIES, SETTINGS, attempt, drawn, fuzz, name_of, number, spoiled, strict
 
+pytestmark = pytest.mark.usefixtures("nothing_set")
+
 # What good arguments are made of
 
 

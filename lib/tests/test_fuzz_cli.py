@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from attnsep import bench, cli
 from lib.tests.fuzzing import INPUTS, KERNELS, SETTINGS, WORDS, time_limit
+
+pytestmark = pytest.mark.usefixtures("nothing_set")
 
 BAD = [*WORDS, "0", "-3", "1.5", "10" * 150, "1" + "0" * 400, "9" * 5000, "-inf", "é", "\udcff", "--", "-x", "1e-300"]
 BAD = [word.replace("\0", "?") for word in BAD]
@@ -54,6 +57,8 @@ def command_lines(draw, verb):
 def test_a_sentence_and_an_exit_status(verb, capsys, monkeypatch):
     called, codes = 0, set()
     monkeypatch.setattr(bench, "MOST_REPEATS", bench.LEAST_REPEATS)  # whatever --seconds says
+    for name in bench.BLAS_SETTINGS:  # of which `bench` warns
+        monkeypatch.delenv(name, raising=False)
 
     @SETTINGS
     @given(command_lines(verb))
@@ -136,9 +141,18 @@ def test_a_result_in_a_read_only_folder(capsys, tmp_path):
     tmp_path.chmod(0o755)
 
 
-def run_shell(command, **options):
-    python = f"{sys.executable} -m attnsep.cli"
-    return subprocess.run(["bash", "-c", command.replace("attnsep", python)], capture_output=True, text=True, **options)
+@pytest.fixture
+def run_shell(surroundings):
+    """Return a function that runs a command of bash, in which python and attnsep stand for those of the tests."""
+    python = shlex.quote(sys.executable)
+    words = {"python": python, "attnsep": f"{python} -m attnsep.cli"}
+
+    def run(command):
+        command = re.sub(r"\b(?:attnsep|python)\b", lambda word: words[word[0]], command)
+        words_of_bash = ["bash", "-c", command.encode("utf-8")]  # text would be written in the user's encoding
+        return subprocess.run(words_of_bash, capture_output=True, encoding="utf-8", env=surroundings)
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -153,10 +167,9 @@ def run_shell(command, **options):
     ],
 )
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no /dev/full")
-def test_pipes_and_terminals_that_go_away(command, codes):
+def test_pipes_and_terminals_that_go_away(run_shell, command, codes):
     done = run_shell(command)
-    bare = ["bash", "-c", f"'{sys.executable}' -c 'import array_api_compat.numpy' 2>&-"]
-    if command.endswith("2>&-") and subprocess.run(bare).returncode:
+    if command.endswith("2>&-") and run_shell("python -c 'import array_api_compat.numpy' 2>&-").returncode:
         pytest.skip("this NumPy does not load without a standard error")
     assert done.returncode in codes
     assert "Traceback" not in done.stderr

@@ -16,7 +16,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def followed(monkeypatch):
+def followed(nothing_set, monkeypatch):
     """Follow the page: enter its claim into a copy of the ledger; return the copy, and the chapters without its cells.
 
     Whoever follows the page for real runs these tests with the claim in the ledger, so it is taken out first.

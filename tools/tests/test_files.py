@@ -29,9 +29,10 @@ def test_write_keeps_the_old_file_when_it_is_interrupted(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_write_removes_what_a_killed_writer_left(tmp_path):
+def test_write_removes_what_a_killed_writer_left(tmp_path, surroundings):
     path = tmp_path / "a[1].txt"
-    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    words = [sys.executable, "-c", "import os; print(os.getpid())"]
+    dead = subprocess.run(words, env=surroundings, capture_output=True, text=True)
     left = tmp_path / f".a[1].txt.{dead.stdout.strip()}.tmp"
     others = [tmp_path / f".a[1].txt.{os.getppid()}.tmp", tmp_path / ".a[1].txt.note.tmp", tmp_path / ".a1.txt.1.tmp"]
     for other in (left, *others):
@@ -86,13 +87,14 @@ def test_no_store_is_left_half_done():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_killed_verbs_leave_nothing_half_written():
-    run = subprocess.run([sys.executable, "-m", "tools.interrupt", "8", "1"], cwd=files.ROOT, capture_output=True)
+def test_killed_verbs_leave_nothing_half_written(surroundings):
+    words = [sys.executable, "-m", "tools.interrupt", "8", "1"]
+    run = subprocess.run(words, cwd=files.ROOT, env=surroundings, capture_output=True)
     assert run.returncode == 0, run.stderr.decode()
     assert run.stdout.decode().startswith("32 kills over notebooks, lock, bench, gpu: no file was left half-written")
 
 
-def test_readme_shows_the_status_of_the_record():
+def test_readme_shows_the_status_of_the_record(nothing_set):
     readme = (files.ROOT / "README.md").read_text(encoding="utf-8")
     assert notebooks.with_status(readme, status_line()) == readme
 

@@ -15,7 +15,8 @@ SETTINGS = (*USUAL, "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "JUPYT
 
 @pytest.fixture
 def home(monkeypatch, tmp_path):
-    """Return an empty home, and no other place named anywhere."""
+    """Return an empty home, and no other place named anywhere; what is made instead is removed with the test's."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "home"
@@ -76,10 +77,11 @@ def test_the_places_of_xdg(monkeypatch, home):
     assert writable_places().keys() == {"JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"}
 
 
-def test_the_folder_is_removed_at_the_end(home):
+def test_the_folder_is_removed_at_the_end(home, surroundings):
     home.rmdir()
     words = "from tools.places import writable_places as w; import os; p = w()['IPYTHONDIR']; os.makedirs(p); print(p)"
-    run = subprocess.run([sys.executable, "-c", words], cwd=ROOT, capture_output=True, text=True, check=True)
+    environment = surroundings | {"HOME": str(home)}
+    run = subprocess.run([sys.executable, "-c", words], cwd=ROOT, env=environment, stdout=-1, text=True, check=True)
     assert not os.path.exists(os.path.dirname(run.stdout.strip()))
 
 

@@ -8,6 +8,12 @@ import pytest
 from tools import files, lock, pages, steps
 
 
+@pytest.fixture(autouse=True)
+def _no_places(monkeypatch):
+    """Make no temporary folders: processes that run tests end without removing them."""
+    monkeypatch.setattr(steps, "writable_places", dict)
+
+
 @pytest.mark.parametrize(
     ("codes", "status", "last"),
     [

@@ -28,6 +28,7 @@ def positive(p):
     return jax.tree.map(lambda x: np.abs(x) + 0.1, p)
 
 
+@pytest.mark.usefixtures("jax_as_it_comes")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", TASKS)
 def test_jax_computes_what_numpy_computes(name, kernel):
@@ -44,6 +45,7 @@ def test_jax_computes_what_numpy_computes(name, kernel):
         np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.usefixtures("jax_as_it_comes")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", TASKS)
 def test_gradients_are_finite_differences(name, kernel):

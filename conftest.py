@@ -1,0 +1,30 @@
+"""What a test may rely on, whatever surrounds it: one that needs a setting states it, by these fixtures or itself."""
+
+import os
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def nothing_set(monkeypatch):
+    """Let the library's own variables be unset, as for most people; its defaults are what such a test is about."""
+    for name in [name for name in os.environ if name.startswith("ATTNSEP_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def doctest_namespace(nothing_set):
+    """Let every example do what the documentation says; pytest asks for this fixture before it runs one."""
+    return {}
+
+
+@pytest.fixture
+def surroundings(tmp_path_factory):
+    """Return the whole environment for a child process: it finds the packages that this process finds, and no more."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path_factory.mktemp("home")),
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
