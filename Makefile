@@ -8,9 +8,10 @@ BACKEND ?= cupy
 COMPAT ?=
 URL ?=
 RESULT ?=
+VERB ?= check
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-strict test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab fuzz mutants gpu pdf address clean
+.PHONY: help book test test-strict test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants gpu pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +60,11 @@ test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against
 
 test-colab: $(VENV)/.ready $(VENV)-colab/.ready  ## open every chapter (or CHAPTER=name) alone, with Colab's versions and without the library; ten minutes
 	@$(RUN) tools.launch $(VENV)-colab $(if $(CHAPTER),"$(CHAPTER)")
+
+test-hostile:  ## make check (or VERB=test) in a copy where folder, user, home, language and settings are unusual; five minutes
+	@$(FIND_PYTHON)
+	@$(PYTHON) tools/environment.py
+	@$(PYTHON) -m tools.hostile $(VERB)
 
 fuzz: $(VENV)/.ready  ## 300 random inputs for every public function and verb; make check has a few fixed ones
 	@$(RUN) tools.steps fuzz
