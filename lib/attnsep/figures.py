@@ -34,7 +34,7 @@ WIDTH = 5.6  # inches
 
 @contextmanager
 def _style():
-    with plt.style.context(STYLE):
+    with plt.style.context(["default", STYLE]):  # whatever a matplotlibrc says
         yield
 
 

@@ -1,5 +1,7 @@
 """What is drawn is what was given: the data inside the figures, not their looks."""
 
+import io
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -185,3 +187,16 @@ def test_every_colour_stands_out_from_white():
 def test_the_two_mechanisms_differ_for_colour_blind_eyes(receptors):
     softmax, linear = (receptors @ linear_rgb(colour) for colour in (figures.SOFTMAX, figures.LINEAR))
     assert np.linalg.norm(softmax - linear) > 0.25
+
+
+def test_a_readers_matplotlibrc_changes_no_figure():
+    def drawn():
+        figure = figures.curves([1, 2], {"first": [1, 2]}, x_label="n", y_label="m", title="Why?")
+        figure.savefig(pixels := io.BytesIO(), format="rgba")
+        return pixels.getvalue()
+
+    wanted = drawn()
+    with mpl.rc_context(
+        {"lines.linewidth": 9, "axes.facecolor": "black", "figure.figsize": (2, 2), "font.family": "serif"}
+    ):
+        assert drawn() == wanted
