@@ -230,7 +230,7 @@ def import_problems(module, source, standard_library):
             found.append(f"{module}: imports {name}, which lies above it")
     for name in _imported(tree.body):
         top = name.split(".")[0]
-        if top not in standard_library | WITHOUT_IMPORT | {"attnsep"} and own != "figures":
+        if top not in standard_library | WITHOUT_IMPORT | {"attnsep"}:
             found.append(f"{module}: imports {top} at its top; the core runs with numpy and array-api-compat alone")
     return found
 

@@ -1,14 +1,13 @@
-"""Every plot of the book, in one style.  Functions take the arrays to draw and return a closed figure."""
+"""Every plot of the book, in one style.  Functions take the arrays to draw and return a closed figure.
+
+Each imports matplotlib when it draws: whoever only builds the pages, which list these functions, needs none.
+"""
 
 import re
 from contextlib import contextmanager
 from textwrap import fill
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import BoundaryNorm
-from matplotlib.rcsetup import cycler
-from matplotlib.ticker import AutoMinorLocator
 
 SOFTMAX, LINEAR = "#006BA4", "#C85200"  # the two mechanisms, everywhere in the book
 OTHERS = ("#333333", "#7A3E9D", "#00795A", "#B3246B")  # every colour has a contrast of at least 4 with white
@@ -22,7 +21,6 @@ STYLE = {
     "figure.titleweight": "bold",
     "axes.titlesize": 11,
     "axes.titlelocation": "left",
-    "axes.prop_cycle": cycler(color=(SOFTMAX, LINEAR, *OTHERS)),
     "axes.grid": True,
     "grid.alpha": 0.3,
     "axes.spines.top": False,
@@ -34,14 +32,20 @@ WIDTH = 5.6  # inches
 
 @contextmanager
 def _style():
-    with plt.style.context(["default", STYLE]):  # whatever a matplotlibrc says
-        yield
+    """Yield pyplot in the book's style, whatever a matplotlibrc says."""
+    from matplotlib import pyplot
+
+    colours = {"axes.prop_cycle": pyplot.cycler(color=(SOFTMAX, LINEAR, *OTHERS))}
+    with pyplot.style.context(["default", STYLE | colours]):
+        yield pyplot
 
 
 def _asking(title, figure):
     """Return the figure under its question, closed for pyplot: so a notebook shows it once, as the cell's value."""
+    from matplotlib import pyplot
+
     figure.suptitle(fill(title, 52), x=0.01, horizontalalignment="left")
-    plt.close(figure)
+    pyplot.close(figure)
     return figure
 
 
@@ -72,7 +76,7 @@ def four_panels(weights, *, title):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    with _style() as plt:
         figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 4.8), sharex=True, sharey=True)
         for row, (name, pair) in enumerate(weights.items()):
             colour, marker = ((SOFTMAX, "o"), (LINEAR, "s"))[row]
@@ -108,7 +112,7 @@ def why_and_whence(n, weights, fires, *, title, since):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    with _style() as plt:
         figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.4), sharey=True)
         for axis, name, series in ((left, "the mark's weight", weights), (right, "the network fires", fires)):
             for (label, y), colour, dash in zip(series.items(), _colours(series), DASHES, strict=False):
@@ -141,7 +145,7 @@ def kronecker(K, x, scores, *, title):
     matplotlib.figure.Figure
     """
     n = len(scores)
-    with _style():
+    with _style() as plt:
         ratios = [K.shape[1], 1, n]
         figure, axes = plt.subplots(
             1, 3, figsize=(WIDTH, 4.5), width_ratios=[max(2.2, 8 * r / sum(ratios)) for r in ratios]
@@ -177,7 +181,7 @@ def flat_bands(weights, bands, *, title):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    with _style() as plt:
         figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 3.2), sharey=True)
         for axis, (name, f), colour, marker in zip(axes, weights.items(), (SOFTMAX, LINEAR), "os", strict=True):
             n, (low, high) = len(f), bands[name]
@@ -208,7 +212,7 @@ def spike_against_n(n, ranges, measured, *, title):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    with _style() as plt:
         figure, axis = plt.subplots(figsize=(WIDTH, 3.8))
         for (name, (low, high)), colour, marker in zip(ranges.items(), (SOFTMAX, LINEAR), "os", strict=True):
             axis.fill_between(n, low, high, color=colour, alpha=0.25)
@@ -239,7 +243,9 @@ def curves(x, series, *, title, x_label, y_label, x_scale="linear", y_scale="lin
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    from matplotlib.ticker import AutoMinorLocator
+
+    with _style() as plt:
         figure, axis = plt.subplots(figsize=(WIDTH, 3.8))
         for (label, y), colour, dash, mark in zip(series.items(), _colours(series), DASHES, "os^Dv*", strict=False):
             size = 4 if len(x) < 15 else 0
@@ -278,7 +284,7 @@ def seeds(x, panels, *, title, lines=None, x_label, y_label):
     matplotlib.figure.Figure
     """
     colours = {"softmax": (SOFTMAX, "o"), "elu+1": (LINEAR, "s"), "linear": (OTHERS[0], "^")}
-    with _style():
+    with _style() as plt:
         figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, 3.8), sharey=True, squeeze=False)
         for axis, (name, kernels) in zip(axes[0], panels.items(), strict=True):
             for kernel, values in kernels.items():
@@ -311,7 +317,7 @@ def heat_maps(matrices, *, title):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    with _style() as plt:
         figure, axes = plt.subplots(1, len(matrices), figsize=(WIDTH, 3.6))
         for axis, (name, matrix) in zip(axes, matrices.items(), strict=True):
             axis.imshow(matrix, cmap="cividis", aspect="auto")
@@ -337,7 +343,7 @@ def tail_against_bound(s, exact, bound, *, title):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    with _style() as plt:
         figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.2))
         left.semilogy(s, bound, "--", color="black", label="Hoeffding's bound")
         left.semilogy(s, exact, "o", color=SOFTMAX, markersize=3, label="exact")
@@ -366,7 +372,7 @@ def signed_sums(samples, tau, *, title):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    with _style() as plt:
         figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 4.2), sharex=True, sharey=True)
         for row, (name, pair) in enumerate(samples.items()):
             for column, sums in enumerate(pair):
@@ -399,7 +405,7 @@ def curve_panels(x, panels, *, title, x_label, y_label):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    with _style() as plt:
         figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, 3.8), sharey=True)
         for axis, (name, series) in zip(axes, panels.items(), strict=True):
             for (label, y), colour, marker, dash in zip(series.items(), _colours(series), "osv^", DASHES, strict=False):
@@ -428,7 +434,7 @@ def collapse(a, points, *, title, threshold):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    with _style() as plt:
         figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 4), sharey=True)
         for (label, (x, p)), marker in zip(points.items(), "os^Dv*", strict=False):
             left.plot(a, p, marker=marker, markersize=3, linewidth=1, label=label)
@@ -457,7 +463,7 @@ def firing_dots(panels, *, title):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    with _style() as plt:
         figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, 6), sharey=True)
         for axis, (name, kernels) in zip(axes, panels.items(), strict=True):
             for row, pair in enumerate(kernels.values()):
@@ -499,7 +505,9 @@ def level_maps(panels, *, title, levels, line, label):
     -------
     matplotlib.figure.Figure
     """
-    with _style():
+    from matplotlib.colors import BoundaryNorm
+
+    with _style() as plt:
         figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, 4.2), squeeze=False)
         norm = BoundaryNorm(levels, 256)
         for axis, (name, (x, y, values, settings)) in zip(axes[0], panels.items(), strict=True):

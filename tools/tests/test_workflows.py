@@ -64,4 +64,4 @@ def test_publishing_waits_for_the_workflow_test():
 
 def test_binder_lists_nothing_twice():
     dependencies = read(ROOT / "environment.yml")["dependencies"]
-    assert dependencies == ["python>=3.11", "pip", {"pip": ["-e .[book]"]}]
+    assert dependencies == ["python>=3.11", "pip", {"pip": ["-e .[lab]"]}]
