@@ -1,8 +1,20 @@
+"""Environments get what a verb needs, keep what they have, and survive interruptions; the installer is a fake one."""
+
+import json
+import os
+import re
+import signal
+import subprocess
 import sys
+import tomllib
+from importlib.metadata import distribution
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tools import environment
+from tools.files import ROOT
 
 
 def test_an_old_python_is_too_old_for_every_environment(monkeypatch):
@@ -47,27 +59,236 @@ def test_cupy_comes_without_cudas_libraries():
     assert environment.cupy().startswith("cupy-cuda12x>=")
 
 
-def test_a_failed_install_leaves_no_ready_file(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(environment, "installs", lambda kind, python: [[sys.executable, "-c", "raise SystemExit(1)"]])
-    monkeypatch.setattr(environment.subprocess, "check_call", pretend(environment.subprocess.check_call))
-    folder = tmp_path / ".venv-newest"
-    assert environment.main(str(folder)) == 1
-    assert "could not be made" in capsys.readouterr().err
-    assert not (folder / ".ready").exists()
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Let environments be made in a folder of their own, by an installer that only writes down what it is to do."""
+    (tmp_path / "pyproject.toml").write_text("one")
+    (tmp_path / "requirements.lock").write_text("one")
+    monkeypatch.setattr(environment, "ROOT", str(tmp_path))
+    monkeypatch.setattr(environment, "VENV", [*environment.VENV, "--without-pip"])
+    monkeypatch.setattr(environment, "LAST", "")
+    monkeypatch.setattr(
+        environment, "installs", lambda kind, python, extras: [[sys.executable, "-c", INSTALL, *extras]]
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def pretend(check_call):
-    """Run every command but the one that makes a virtual environment, which takes seconds."""
+INSTALL = "import sys; print(*sys.argv[1:], file=open('installed', 'a'))"
 
-    def call(command, **options):
-        if "venv" in command:
-            from pathlib import Path
 
-            Path(command[-1]).mkdir()
-            return 0
-        return check_call(command, **options)
+def installed(project):
+    """Return what the installer was asked for, call by call."""
+    path = project / "installed"
+    return path.read_text().splitlines() if path.exists() else []
 
-    return call
+
+def test_an_environment_grows_and_what_it_has_is_not_installed_again(project, capsys):
+    for extras in (["book"], ["book"], ["lab"], ["book"], [], ["book"], ["lab"], ["dev"]):
+        assert environment.main(".venv", *extras) == 0
+        (project / ".venv/mine").touch()  # stays, so the folder is not made anew
+    assert installed(project) == ["book", "book lab", "dev"]
+    assert (project / ".venv/.gitignore").read_text() == "*\n"
+    out = capsys.readouterr().out
+    assert out.splitlines() == [
+        "Making .venv with the extra book (the first time takes a minute or two) ...",
+        "Adding the extra lab to .venv ...",
+        "Adding the extra dev to .venv ...",
+    ]
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "requirements.lock"])
+def test_a_changed_file_brings_up_to_date_what_is_there_and_a_new_time_stamp_does_nothing(project, name, capsys):
+    environment.main(".venv", "book")
+    environment.main(".venv", "lab")
+    os.utime(project / name, (2**31, 2**31))
+    environment.main(".venv", "book")
+    assert installed(project) == ["book", "book lab"]
+    (project / name).write_text("two")
+    environment.main(".venv", "book")
+    environment.main(".venv", "book")
+    assert installed(project) == ["book", "book lab", "book lab"]
+    assert "pyproject.toml or requirements.lock is not what .venv was made from" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["oldest", "cupy", "oracles", "mutants", "colab"])
+def test_other_environments_are_made_anew_when_a_file_changed_and_never_grow(project, kind, monkeypatch):
+    monkeypatch.setattr(environment, "missing", lambda kind: None)
+    for text in ("one", "one", "two"):
+        (project / "requirements.lock").write_text(text)
+        assert environment.main(f".venv-{kind}") == 0
+        assert not (project / f".venv-{kind}/mine").exists() or text == "one"
+        (project / f".venv-{kind}/mine").touch()
+    assert installed(project) == ["dev", "dev"]
+
+
+def test_the_newest_versions_are_looked_for_each_time(project):
+    environment.main(".venv-newest")
+    environment.main(".venv-newest")
+    assert installed(project) == ["dev", "dev"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda venv: (venv / ".ready").unlink(),
+        lambda venv: (venv / ".ready").write_text(""),  # as the first edition of this program left it
+        lambda venv: (venv / ".ready").write_text("[]"),
+        lambda venv: (venv / "bin/python").unlink(),
+        lambda venv: relink(venv / "bin/python"),  # the system's Python was removed
+        lambda venv: moved(venv),
+    ],
+    ids=["half-made", "empty", "no record", "no Python", "dangling", "moved"],
+)
+def test_a_useless_environment_is_made_anew(project, damage):
+    environment.main(".venv", "book")
+    (project / ".venv/stale").touch()
+    damage(project / ".venv")
+    assert environment.main(".venv", "book") == 0
+    assert installed(project) == ["book", "book"]
+    assert not (project / ".venv/stale").exists()
+    environment.main(".venv", "book")
+    assert installed(project) == ["book", "book"]
+
+
+def relink(path):
+    path.unlink()
+    path.symlink_to("/no/such/python")
+
+
+def moved(venv):
+    state = json.loads((venv / ".ready").read_text())
+    (venv / ".ready").write_text(json.dumps(state | {"place": "/elsewhere/.venv"}))
+
+
+def test_an_old_python_may_ask_for_what_is_there(project, monkeypatch):
+    environment.main(".venv", "book")
+    monkeypatch.setattr("sys.version_info", (2, 7, 18))
+    assert environment.main(".venv", "book") == 0
+    assert environment.main(".venv", "lab") == 1
+
+
+def failing(monkeypatch):
+    monkeypatch.setattr(environment, "installs", lambda *_: [[sys.executable, "-c", "raise SystemExit(1)"]])
+
+
+def test_a_failed_installation_leaves_no_ready_file(project, monkeypatch, capsys):
+    failing(monkeypatch)
+    assert environment.main(".venv-newest") == environment.main(".venv", "book") == 1
+    assert ".venv could not be made: " in capsys.readouterr().err
+    assert not (project / ".venv/.ready").exists()
+
+
+def test_where_more_cannot_be_installed_what_was_there_still_works(project, monkeypatch):
+    environment.main(".venv", "book")
+    with monkeypatch.context() as patch:
+        failing(patch)  # no network, say
+        assert environment.main(".venv", "dev") == 1
+        assert environment.main(".venv", "book") == 0
+    assert environment.main(".venv", "dev") == 0
+    assert installed(project) == ["book", "dev"]
+
+
+# Other processes: one that has begun to install waits for a line, so that a test can act in between.
+
+PROCESS = """
+import sys
+sys.path.insert(0, {root!r})
+from tools import environment
+environment.ROOT = "."
+environment.VENV.append("--without-pip")
+environment.LAST = ""
+install = "import sys; print('installing', flush=True); input(); {install}"
+environment.installs = lambda kind, python, extras: [[sys.executable, "-c", install, *extras]]
+sys.exit(environment.main(".venv", sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def begin(project):
+    """Return a function that starts a process which fills .venv, and waits until it has said a word."""
+    started = []
+
+    def start(extra, word):
+        program = PROCESS.format(root=str(ROOT), install=INSTALL)
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, extra],
+            cwd=project,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+        )
+        started.append(process)
+        heard = ""
+        while word not in heard:
+            line = process.stdout.readline()
+            assert line, f"{heard}{process.stderr.read()}"
+            heard += line
+        return process
+
+    yield start
+    for process in started:
+        with process:
+            process.kill()
+
+
+def test_of_two_first_uses_the_second_says_that_it_waits_and_goes_on_with_the_finished_environment(project, begin):
+    first = begin("dev", "installing")
+    second = begin("book", "Another process is working on this project's environments; .venv waits for it ...")
+    first.communicate("\n")
+    assert (first.returncode, second.wait()) == (0, 0)
+    assert installed(project) == ["dev"]
+
+
+def test_the_second_adds_what_the_first_did_not_install(project, begin):
+    first, second = begin("book", "installing"), begin("lab", "waits")
+    first.communicate("\n")
+    second.communicate("\n")
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert installed(project) == ["book", "book lab"]
+
+
+def test_ctrl_c_ends_in_one_sentence_and_the_next_use_makes_the_environment_anew(project, begin):
+    process = begin("book", "installing")
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "Interrupted; the next verb makes what is missing."
+    assert environment.main(".venv", "book") == 0
+    assert installed(project) == ["book"]
+
+
+def test_kill_9_of_all_leaves_a_half_made_environment_which_is_made_anew(project, begin):
+    environment.main(".venv", "book")
+    process = begin("lab", "installing")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert environment.main(".venv", "book") == 0
+    assert installed(project) == ["book", "book"]
+
+
+def test_kill_9_of_one_leaves_the_installer_the_lock_until_it_has_ended(project, begin):
+    first = begin("book", "installing")
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    second = begin("book", "waits")
+    first.stdin.write("\n")
+    first.stdin.flush()
+    second.communicate("\n")
+    assert second.returncode == 0
+    assert installed(project) == ["book", "book"]  # nobody knows how far the first came
+
+
+def test_a_file_system_without_locks_is_no_obstacle(project, monkeypatch):
+    import fcntl
+
+    def refuse(lock, operation):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    assert environment.main(".venv", "book") == 0
 
 
 @pytest.mark.parametrize("kind", ["oldest", "newest", "cupy", "oracles", "mutants", "colab"])
@@ -78,11 +299,63 @@ def test_the_folders_name_says_the_kind(kind, tmp_path, monkeypatch):
     assert asked == [kind]
 
 
-def test_the_environment_finds_the_project_by_a_path_without_letters_of_its_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    packages = tmp_path / ".venv/lib/python3.11/site-packages"
-    packages.mkdir(parents=True)
-    path = packages / "__editable__.attnsep-0.1.0.pth"
-    path.write_text("/mein Büch (1)/lib\n", encoding="utf-8")
-    environment.point_here(".venv")
-    assert path.read_bytes() == b"../../../../lib\n"
+# What the extras bring
+
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+HEAVY = {
+    "jax",
+    "dask",
+    "distributed",
+    "playwright",
+    "hypothesis",
+    "sympy",
+    "python-flint",
+    "scikit-learn",
+    "matplotlib",
+}
+
+
+def closure(*extras):
+    """Return the names of all packages that these extras of ours bring, from what the installed ones require."""
+    todo = [Requirement(text) for extra in extras for text in EXTRAS[extra]]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    todo += map(Requirement, project["dependencies"])
+    found = set()
+    while todo:
+        requirement = todo.pop()
+        name = canonicalize_name(requirement.name)
+        if name == "attnsep":
+            todo += [Requirement(text) for extra in requirement.extras for text in EXTRAS[extra]]
+            continue
+        for extra in {"", *requirement.extras}:
+            if (name, extra) not in found:
+                found.add((name, extra))
+                needed = map(Requirement, distribution(name).requires or [])
+                todo += [each for each in needed if not each.marker or each.marker.evaluate({"extra": extra})]
+    return {name for name, _ in found}
+
+
+def test_the_book_brings_nothing_that_building_does_not_need():
+    brought = closure("book")
+    assert brought >= {"numpy", "sphinx", "jupyter-book"}
+    assert brought & HEAVY == set()
+
+
+def test_the_notebooks_bring_what_chapters_import_and_not_what_only_tests_need():
+    brought = closure("notebooks")
+    assert brought >= {"matplotlib", "python-flint", "sympy", "ml-dtypes", "threadpoolctl", "ipykernel"}
+    assert brought & HEAVY == {"matplotlib", "python-flint", "sympy"}
+    assert closure("lab") >= brought | {"jupyterlab"}
+
+
+def test_dev_has_the_extras_that_the_environment_may_get():
+    assert closure(environment.ALL) >= closure("book", "lab", "learn", "cluster")
+
+
+def test_the_verbs_and_the_readme_name_extras_that_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert set(re.findall(r"\.ready-([a-z]+)", makefile)) <= EXTRAS.keys()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = {name for names in re.findall(r"\.\[([a-z,]+)\]", readme) for name in names.split(",")}
+    assert named
+    assert named <= EXTRAS.keys()

@@ -81,7 +81,7 @@ def test_pages_report_their_problems(tmp_path, capsys):
 
 
 def test_writing_the_same_text_leaves_the_file_alone(tmp_path):
-    """Make compares times: an unchanged lock file must not ask for a new environment."""
+    """Whatever compares times, such as make and Jupyter, sees that nothing changed."""
     path = tmp_path / "a.txt"
     files.write(path, "text")
     before = path.stat().st_mtime_ns
