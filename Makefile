@@ -6,18 +6,22 @@ CHAPTER ?=
 ONLY ?=
 BACKEND ?= cupy
 COMPAT ?=
+EDIT ?=
 URL ?=
 RESULT ?=
 VERB ?= check
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-strict test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants gpu pdf address clean
+.PHONY: help book lab test test-strict test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants gpu pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 book: $(VENV)/.ready-book  ## build the book and print the page to open
 	@$(RUN) tools.steps book
+
+lab: $(VENV)/.ready-lab  ## open JupyterLab on copies of the chapters in _build/lab, which stay (EDIT=1: on the chapters themselves)
+	@$(RUN) tools.lab $(if $(EDIT),--edit)
 
 test: $(VENV)/.ready  ## everything CI runs: check, slow tests, training, notebooks against their stored outputs, book, pages, browser
 	@$(RUN) tools.steps format lint unit slow claims learn notebooks book pages web
@@ -83,15 +87,17 @@ pdf: $(VENV)/.ready  ## print the book as _build/book.pdf; needs Chromium, takes
 address: $(VENV)/.ready  ## write the repository's public address, URL=https://host/owner/name, wherever it belongs
 	@$(RUN) tools.address "$(URL)"
 
-clean:  ## remove the environments and all that was built
-	rm -rf $(VENV) $(VENV)-* _build .pytest_cache .ruff_cache lib/*.egg-info
+clean:  ## remove the environments and all that was built, but not the copies in _build/lab
+	rm -rf $(VENV) $(VENV)-* .pytest_cache .ruff_cache lib/*.egg-info
+	for path in _build/*; do test "$$path" = _build/lab || rm -rf "$$path"; done
+	@if test -e _build/lab; then echo "_build/lab was kept: what you changed there is nowhere else."; else rm -rf _build; fi
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 FIND_PYTHON = command -v $(PYTHON) >/dev/null 2>&1 || { echo "This project needs Python 3.11 or newer, but there is no '$(PYTHON)' here. Name another one: make PYTHON=python3.12 <verb>" >&2; exit 1; }
 
 # What an environment has is known to tools/environment.py, which adds what is missing; the times of files say nothing,
 # because git rewrites them.
-PARTS := $(VENV)/.ready-book
+PARTS := $(VENV)/.ready-book $(VENV)/.ready-lab
 WHOLE := $(addsuffix /.ready,$(VENV) $(addprefix $(VENV)-,oldest newest cupy oracles mutants colab))
 .PHONY: $(PARTS) $(WHOLE)
 

@@ -345,7 +345,7 @@ def test_the_notebooks_bring_what_chapters_import_and_not_what_only_tests_need()
     brought = closure("notebooks")
     assert brought >= {"matplotlib", "python-flint", "sympy", "ml-dtypes", "threadpoolctl", "ipykernel"}
     assert brought & HEAVY == {"matplotlib", "python-flint", "sympy"}
-    assert closure("lab") >= brought | {"jupyterlab"}
+    assert closure("lab") >= brought | {"jupyterlab", "jupyterlab-myst"}
 
 
 def test_dev_has_the_extras_that_the_environment_may_get():
