@@ -88,7 +88,7 @@ address: $(VENV)/.ready  ## write the repository's public address, URL=https://h
 	@$(RUN) tools.address "$(URL)"
 
 clean:  ## remove the environments and all that was built, but not the copies in _build/lab
-	rm -rf $(VENV) $(VENV)-* .pytest_cache .ruff_cache lib/*.egg-info
+	rm -rf $(WHOLE:/.ready=) .pytest_cache .ruff_cache lib/*.egg-info
 	for path in _build/*; do test "$$path" = _build/lab || rm -rf "$$path"; done
 	@if test -e _build/lab; then echo "_build/lab was kept: what you changed there is nowhere else."; else rm -rf _build; fi
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
