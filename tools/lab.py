@@ -31,6 +31,7 @@ JUPYTERLAB = (
     "--allow-root",  # as in a container
     "--log-level=ERROR",
     "--LabApp.log_level=ERROR",
+    "--LanguageServerManager.autodetect=False",  # it asks npm, which may take minutes where HOME cannot be written
     "--KernelManager.transport_encryption=auto",  # else each kernel warns that others here may read along
 )
 # matplotlib's would keep figures out of the notebook; Python's would stop Jupyter for warnings of its own.

@@ -11,7 +11,7 @@ import pytest
 from tools.files import CHAPTERS, ROOT
 from tools.lab import refresh
 
-PATIENCE = 120  # seconds; a machine may be slow
+PATIENCE = 300  # seconds; a machine may be slow
 CHAPTER = "lemma-d2"
 PARAMETER = ("for a in (0.7, 0.05):\n    found", "for a in (0.4, 0.05):\n    found")
 SETTINGS = {
