@@ -13,17 +13,22 @@ NOT_INSTALLED = "it is not installed"
 
 
 def text_of(value):
-    """Return how a value prints, for an error; Python refuses to print very long integers.
+    """Return how a value prints, for an error: at most a hundred characters of it.
+
+    Python refuses to print very long integers.
 
     Examples
     --------
     >>> text_of("a"), text_of(10**5000)
     ("'a'", 'a number of more than 4300 digits')
+    >>> text_of("abc" * 1000)
+    "'abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabca … cabcabcabcabcabc' (3002 characters)"
     """
     try:
-        return repr(value)
+        text = repr(value)
     except ValueError:
         return "a number of more than 4300 digits"
+    return text if len(text) <= 100 else f"{text[:56]} … {text[-17:]} ({len(text)} characters)"
 
 
 def require_choice(name, value, choices):

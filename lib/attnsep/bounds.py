@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from attnsep.arrays import text_of
-from attnsep.data import MOST_DIGITS, QueryData, require_integer, require_positive, require_real
+from attnsep.data import MOST_DIGITS, QueryData, _fraction, require_integer, require_positive, require_real
 
 
 def softmax_flat(n, low, high):
@@ -394,7 +394,7 @@ def require_probability(name, value):
     ValueError: delta = 1: must be a number strictly between 0 and 1
     """
     try:
-        fraction = Fraction(value)
+        fraction = Fraction(_fraction(value) if isinstance(value, str) else value)
     except (TypeError, ValueError, ArithmeticError):  # no number, no decimal, NaN, inf, 1/0
         fraction = None
     if fraction is None or not 0 < fraction < 1:

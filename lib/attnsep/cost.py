@@ -2,13 +2,12 @@
 
 import json
 import math
-import os
 import statistics
 from pathlib import Path
 
 from attnsep.arrays import require_choice, text_of
 from attnsep.data import require_integer, require_items, require_positive
-from attnsep.files import write
+from attnsep.files import naming, read, why, write
 from attnsep.spec import PAIR, require_pair
 
 DTYPES = ("float64", "float32")
@@ -271,32 +270,24 @@ def read_result(path=None):
     """
     path = result_path() if path is None else path
     try:
-        path = Path(path)
-        result = json.loads(path.read_text(encoding="utf-8"))
+        result = json.loads(read(path))
         _timed_rows(result["rows"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        what = f"{type(error).__name__}: {error}"
-        raise ValueError(f"path = {text_of(path)}: is no result of attnsep bench ({what})") from None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"path = {text_of(path)}: is no result of attnsep bench ({why(error)})") from None
     return result
 
 
 def write_result(path, result):
-    """Store a result in a temporary file beside `path` and rename it, so that no one ever reads half of it.
+    """Store a result, as ``files.write`` does: no one ever reads half of it.
 
     Raises
     ------
     ValueError, TypeError
         If the result is none or the file cannot be written.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path = {text_of(path)}: must be a path")
-    path, text = Path(path), result_text(result)
-    if path.is_dir():
-        raise ValueError(f"path = {str(path)!r}: is a folder, must be a file")
-    try:
+    text = result_text(result)
+    with naming("path", path):
         write(path, text)
-    except OSError as error:
-        raise ValueError(f"path = {str(path)!r}: cannot be written ({error.strerror or error})") from None
 
 
 def result_text(result):
@@ -310,5 +301,5 @@ def result_text(result):
     if not isinstance(result, dict) or not isinstance(result.get("rows"), list):
         raise TypeError(f"result = {text_of(result)}: must be a result of bench.bench")
     rows = ",\n".join(f"  {json.dumps(row)}" for row in result["rows"])
-    head = json.dumps({name: value for name, value in result.items() if name != "rows"}, indent=1, ensure_ascii=False)
+    head = json.dumps({name: value for name, value in result.items() if name != "rows"}, indent=1)
     return f'{head[:-2]},\n "rows": [\n{rows}\n ]\n}}\n'

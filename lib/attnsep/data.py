@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -352,8 +353,9 @@ def _fraction(value):
     try:
         if not -1000 <= Decimal(text).adjusted() <= LARGEST_EXPONENT:  # before a million digits are made
             return None if Decimal(text) else Fraction(0)
-    except InvalidOperation:  # a ratio, or no number at all
-        pass
+    except InvalidOperation:  # a ratio, an exponent of twenty digits, or no number at all
+        if number := re.fullmatch(r"([^/]*)e[+-]?[0-9]+", text.strip(), re.IGNORECASE):
+            return None if Fraction(number[1]) else Fraction(0)
     return Fraction(text)
 
 

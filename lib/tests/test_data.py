@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("nothing_set")
         ({"n": 2, "high": math.nan}, "high = nan: must be finite and above 0"),
         ({"n": 2, "low": 2.0, "high": 1.0}, "low = 2.0, high = 1.0: must satisfy low <= high"),
         ({"n": 2, "spike": 0.0}, "spike = 0.0: must be finite and above 0"),
-        ({"n": 2, "high": 10**400}, "high = 1000*: must be finite and above 0"),
+        ({"n": 2, "high": 10**400}, r"high = 10* … 0* \(401 characters\): must be finite and above 0"),
         ({"n": 10, "spike": 1e308}, r"spike = 1e\+308: spike \* log n must be finite"),
     ],
 )
@@ -230,10 +230,10 @@ def test_the_largest_and_the_smallest_numbers():
     with pytest.raises(ValueError, match=r"a = .*: must be 0 or between 1e-1000 and 1e300"):
         require_decimal("a", Fraction(9, 10**1001))
     for value in ("1e-1001", "9e-1001", "1e301", 10**301):
-        with pytest.raises(ValueError, match=f"a = .*{value}.*: must be 0 or between 1e-1000 and 1e300"):
+        with pytest.raises(ValueError, match=f"a = .*{str(value)[:50]}.*: must be 0 or between 1e-1000 and 1e300"):
             require_decimal("a", value)
     for value in ("1.1e300", "9e300", f"{10**301}/3"):
-        with pytest.raises(ValueError, match=f"a = '{value}': must be at most 1e300"):
+        with pytest.raises(ValueError, match=f"a = '{value[:50]}.*: must be at most 1e300"):
             require_decimal("a", value)
 
 

@@ -2115,9 +2115,11 @@ WITHOUT_ARGUMENTS = [
     record.read_record,
     tables.definitions_table,
 ]
-WITH_FILES = {"cost.read_result", "cost.write_result", "claims.tables.gpu_table", "files.write"}
+WITH_FILES = {"cost.read_result", "cost.write_result", "claims.tables.gpu_table"}
+WITH_FILES |= {f"files.{name}" for name in ("read", "write", "require_writable", "naming", "locked", "why")}
 WITH_FILES |= {"learn.table.read_rows", "learn.table.add_row", "learn.grid.read_grid"}
 IN_OTHER_TESTS = {
+    "processes.FreshProcesses.submit": "test_processes.py",
     "cli.main": "test_fuzz_cli.py",
     "learn.train.train": "learn/test_training.py",
     "learn.train.trained_or_stored": "learn/test_training.py",

@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+import subprocess
 import sys
 from itertools import product
 
@@ -252,6 +254,87 @@ def test_rows_are_stored_in_one_order_and_a_run_once(tmp_path):
     assert [item.name for item in tmp_path.iterdir()] == ["t.jsonl"]
 
 
+ADD = """
+import json, sys
+from attnsep.learn import table
+row, first = json.loads(sys.argv[1]), 5 * int(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+for seed in range(first, first + 5):
+    table.add_row(sys.argv[2], row | {"seed": seed})
+"""
+
+
+def test_processes_that_share_a_table_lose_no_row(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "link").symlink_to(folder / "t.jsonl")
+    (tmp_path / "way").symlink_to(folder)
+    names = ["folder/t.jsonl", "link", "folder/../way/t.jsonl", str(folder / "t.jsonl")] * 2
+    words = [sys.executable, "-c", ADD, json.dumps(ROW)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": tmp_path}
+    running = [subprocess.Popen([*words, name, str(k)], **pipes) for k, name in enumerate(names)]
+    for child in running:
+        assert child.stdout.readline() == "ready\n"
+    for child in running:
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    for child in running:
+        child.communicate()
+        assert child.returncode == 0
+    assert [row["seed"] for row in table.read_rows(folder / "t.jsonl")] == list(range(40))
+    assert os.listdir(folder) == ["t.jsonl"]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_tables_and_grids_of_other_systems_are_taken(tmp_path, mark, ends):
+    path, text = tmp_path / "t.jsonl", table.rows_text([ROW, ROW | {"seed": 1}])
+    path.write_bytes(mark + f"{text}\n \n".replace("\n", ends).encode())
+    assert table.read_rows(path) == [ROW, ROW | {"seed": 1}]
+    table.add_row(path, ROW | {"seed": 2})
+    assert len(table.read_rows(path)) == 3
+    text = json.dumps([{name: ROW[name] for name in table.RUN}], indent=1)
+    path.write_bytes(mark + f"{text}\n\n".replace("\n", ends).encode())
+    assert [run["settings"] for run in grid.read_grid(path)] == [ROW["settings"]]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_tables_and_grids_in_another_encoding_are_told_which(tmp_path, encoding):
+    path = tmp_path / "t.jsonl"
+    path.write_text(table.rows_text([ROW]), encoding=encoding)
+    for reading in (table.read_rows, grid.read_grid):
+        with pytest.raises(ValueError, match=r"must be encoded in UTF-8; it looks like UTF-16 or UTF-32"):
+            reading(path)
+
+
+def test_a_table_is_ascii_and_its_lines_are_those_of_json(tmp_path):
+    path, row = tmp_path / "t.jsonl", ROW | {"machine": {"cpu": "Prozessor™\u2028\x85"}}
+    table.add_row(path, row)
+    assert path.read_bytes().isascii()
+    assert table.read_rows(path) == [row]
+    path.write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
+    assert table.read_rows(path) == [row]
+
+
+def test_a_row_goes_to_a_device_alone_and_through_links(tmp_path):
+    table.add_row(os.devnull, ROW)
+    link, target = tmp_path / "link", tmp_path / "t.jsonl"
+    link.symlink_to(target)
+    for seed in range(2):
+        table.add_row(link, ROW | {"seed": seed})
+    assert link.is_symlink()
+    assert len(table.read_rows(target)) == 2
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '[{"task": "edge", "kernel": "softmax", "seed": 0, "settings": [3]}]'])
+def test_what_is_no_grid_is_one_sentence(tmp_path, capsys, text):
+    path = tmp_path / "g.json"
+    path.write_text(text, encoding="utf-8")
+    assert cli.main(["learn", "--grid", str(path)]) == 2
+    assert "is no grid (" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("change", [{"task": "chess"}, {"kernel": "hard"}, {"settings": {"n": 1}}, {"seed": -1}])
 def test_what_is_no_row_is_rejected(tmp_path, change):
     path = tmp_path / "t.jsonl"
@@ -335,6 +418,9 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, capsys, package):
         (["edge", "--seed", "-1"], "seed = -1"),
         (["--grid", "no-such.json"], "is no grid"),
         (["edge", "--out", "none/t.jsonl"], "does not exist"),
+        (["edge", "--checkpoint", "none/c.npz"], "--checkpoint = 'none/c.npz': cannot be written (its folder does"),
+        (["--grid", "x.json", "--checkpoint", "c.npz"], "--checkpoint c.npz: is for one task, not for --grid"),
+        (["edge", "--dask", "tcp://x:1"], "--dask tcp://x:1: is for --grid, not for one task"),
     ],
 )
 def test_command_says_what_is_wrong(capsys, words, message):

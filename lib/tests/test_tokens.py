@@ -505,7 +505,7 @@ def test_an_instance_of_another_library(rng):
         ),
         (lambda: tokens.sizes(1, 0.05, 0.7, 0.5), "delta = "),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, 0), "t = 0"),
-        (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, 10**292 + 1), r"t = 1(0+)1: must be at most 10\^292"),
+        (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, 10**292 + 1), r"t = 10+ … 0+1 .*: must be at most 10\^292"),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=3), "d_max = 3"),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=50), "d_max = 50: no d up to it"),
         (

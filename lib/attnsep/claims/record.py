@@ -11,6 +11,7 @@ from pathlib import Path
 from attnsep.arrays import text_of
 from attnsep.claims.framework import Evidence, claims, shown
 from attnsep.data import require_instance, require_items
+from attnsep.files import read, why
 
 FIELDS = {"verdict", "expect", "as_expected", "margin", "cases", "control_fails", "smallest_failing", "largest_passing"}
 
@@ -34,13 +35,13 @@ def read_record():
         If the file is there and is no record.
     """
     path = record_path()
-    if not path.exists():
-        return {}
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = json.loads(read(path))
         return require_record({row["id"]: row for row in rows})
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: is no record of claims ({type(error).__name__}: {error})") from None
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path}: is no record of claims ({why(error)})") from None
 
 
 def require_record(record, fields=frozenset(FIELDS)):

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 
 from attnsep.arrays import require_choice, text_of
 from attnsep.data import require_integer, require_items, require_real
-from attnsep.files import write
+from attnsep.files import locked, naming, read, why, write
 from attnsep.learn.model import require_learn_kernel
 from attnsep.learn.tasks import TASKS, task
 
@@ -28,7 +28,7 @@ def grid_path():
 
 
 def read_rows(path=None):
-    """Return the rows of a table; left out, of the one that the book shows.
+    """Return the rows of a table, a file in UTF-8; left out, of the one that the book shows.
 
     Raises
     ------
@@ -37,11 +37,9 @@ def read_rows(path=None):
     """
     path = table_path() if path is None else path
     try:
-        path = Path(path)
-        return [require_row(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError, TypeError) as error:
-        what = f"{type(error).__name__}: {error}"
-        raise ValueError(f"path = {text_of(path)}: is no table of attnsep learn ({what})") from None
+        return [require_row(json.loads(line)) for line in read(path).split("\n") if line.strip()]
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"path = {text_of(path)}: is no table of attnsep learn ({why(error)})") from None
 
 
 def require_row(row):
@@ -73,7 +71,7 @@ def rows_text(rows):
     rows = _require_rows(rows)
     order = list(TASKS)
     rows.sort(key=lambda row: (order.index(row["task"]), *row["settings"].values(), row["kernel"], row["seed"]))
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def _require_rows(rows):
@@ -86,18 +84,26 @@ def _require_rows(rows):
 def add_row(path, row):
     """Store a row in a table, in place of an earlier one of the same run; the file may be new.
 
+    Parameters
+    ----------
+    path : str or path
+        The table, as in ``files.write``; a device takes the row alone.
+    row : dict
+        As from ``train.train``.
+
     Raises
     ------
     ValueError, TypeError
-        If the file is there and is no table, or cannot be written.
+        If the row is none, or the file is there and is no table, or cannot be written.
+
+    Notes
+    -----
+    Several processes may add rows to one table: ``files.locked`` lets one after the other read, change and write it.
     """
-    path = Path(path)
-    rows = read_rows(path) if path.exists() else []
-    text = rows_text([other for other in rows if run_of(other) != run_of(row)] + [row])
-    try:
-        write(path, text)
-    except OSError as error:
-        raise ValueError(f"path = {str(path)!r}: cannot be written ({error.strerror or error})") from None
+    require_row(row)
+    with naming("path", path), locked(path):
+        rows = read_rows(path) if Path(path).is_file() else []
+        write(path, rows_text([other for other in rows if run_of(other) != run_of(row)] + [row]))
 
 
 def run_of(row):

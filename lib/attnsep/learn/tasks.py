@@ -133,7 +133,7 @@ def _read(name, value, kind):
     try:
         return kind(value)
     except ValueError:
-        raise ValueError(f"{name} = {value!r}: must be {'an integer' if kind is int else 'a number'}") from None
+        raise ValueError(f"{name} = {text_of(value)}: must be {'an integer' if kind is int else 'a number'}") from None
 
 
 # Classification of whole sequences

@@ -1,0 +1,215 @@
+"""Files that are written whole, through links, and by one process at a time; tools/tests/test_files.py has more."""
+
+import errno
+import os
+import socket
+import stat
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from attnsep import files
+from lib.tests.children import run
+
+
+def test_write_goes_through_links_and_leaves_them(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    first, second, target = tmp_path / "first", folder / "second", folder / "target"
+    first.symlink_to(Path("folder", "second"))
+    second.symlink_to("target")
+    for content in ("new", "newer"):  # the target is not there yet, then it is
+        files.require_writable("path", first)
+        files.write(first, content)
+        assert target.read_text() == content
+        assert (os.readlink(first), os.readlink(second)) == (os.path.join("folder", "second"), "target")
+        assert sorted(folder.iterdir()) == [second, target]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
+def test_write_keeps_mode_and_owner(tmp_path, mode):
+    path = tmp_path / "a"
+    path.write_text("old")
+    if os.geteuid() == 0:  # nobody else may give files away
+        os.chown(path, 1234, 2345)
+    path.chmod(mode)
+    before = path.stat()
+    files.write(path, "new")
+    after = path.stat()
+    assert path.read_text() == "new"
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert after.st_mtime_ns >= before.st_mtime_ns
+
+
+def test_a_new_file_has_the_mode_that_every_new_file_has(tmp_path):
+    other = tmp_path / "other"
+    other.touch()
+    files.write(tmp_path / "a", "new")
+    assert (tmp_path / "a").stat().st_mode == other.stat().st_mode
+
+
+def test_another_name_of_the_file_keeps_the_old_content(tmp_path):
+    path, other = tmp_path / "a", tmp_path / "b"
+    path.write_text("old")
+    os.link(path, other)
+    files.write(path, "new")
+    assert (path.read_text(), other.read_text()) == ("new", "old")
+
+
+def test_what_is_written_to_a_device_goes_there():
+    files.require_writable("path", os.devnull)
+    files.write(os.devnull, "text")
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+    with files.locked(os.devnull):
+        pass
+
+
+@pytest.fixture
+def places(tmp_path):
+    """Return what nothing can be written to, and why."""
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "nowhere").symlink_to("none/x")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "to-pipe").symlink_to("pipe")
+    return {
+        tmp_path: "it is a folder",
+        tmp_path / "loop": os.strerror(errno.ELOOP),
+        tmp_path / "nowhere": "its folder does not exist",
+        tmp_path / "pipe": "it is a named pipe",
+        tmp_path / "to-pipe": "it is a named pipe",
+        tmp_path / "none" / "x": "its folder does not exist",
+        tmp_path / "file" / "x": "its folder does not exist",
+        tmp_path / ("a" * 300): os.strerror(errno.ENAMETOOLONG),
+        "": "it is empty",
+        f"{tmp_path}/new/": "it is a folder",
+        f"{tmp_path}/new/.": "it is a folder",
+        "a\0b": "it has a null character",
+    }
+
+
+def test_what_cannot_be_written_is_refused_at_once_and_nothing_is_touched(places, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    for path, reason in places.items():
+        with pytest.raises(ValueError, match=r"^--out = .*: cannot be written \(") as caught:
+            files.require_writable("--out", path)
+        assert str(caught.value).endswith(f"({reason})")
+        with pytest.raises((OSError, ValueError)):
+            files.write(path, "new")
+    with pytest.raises(TypeError, match=r"^--out = 3: must be a path$"):
+        files.require_writable("--out", 3)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "file").read_text() == "old"
+
+
+def test_a_socket_is_refused():
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as end:  # whose path must be short
+        end.bind(f"{folder}/s")
+        with pytest.raises(ValueError, match=r"\(it is a socket\)$"):
+            files.require_writable("path", f"{folder}/s")
+
+
+@pytest.mark.parametrize("closed", ["file", "folder"])
+def test_a_file_or_folder_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch, closed):
+    path, real = tmp_path / "a", os.open
+    path.write_text("old")
+
+    def refusing(name, flags, *mode):  # root may write everywhere
+        if (Path(name) == path) == (closed == "file") and flags & os.O_WRONLY:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(name))
+        return real(name, flags, *mode)
+
+    monkeypatch.setattr(files.os, "open", refusing)
+    with pytest.raises(ValueError, match=r": cannot be written \(Permission denied\)$"):
+        files.require_writable("path", path)
+    with pytest.raises(PermissionError):
+        files.write(path, "new")
+    monkeypatch.undo()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("place", ["/dev/stdout", "log"])
+def test_the_file_that_takes_standard_output_is_not_replaced(tmp_path, place):
+    log = tmp_path / "log"
+    log.write_text("mine\n")
+    code = "import os, sys; os.dup2(os.open('log', os.O_WRONLY | os.O_APPEND), 1)\n"
+    code += "from attnsep import files; files.require_writable('--out', sys.argv[1])"
+    done = run("-c", code, place, cwd=tmp_path)
+    assert "cannot be written (standard output or error goes there)" in done.stderr
+    assert log.read_text() == "mine\n"
+
+
+def test_a_long_name_leaves_room_for_the_temporary_file(tmp_path):
+    path = tmp_path / ("ü" * 120)  # 240 bytes
+    for content in ("new", "newer"):
+        files.write(path, content)
+        assert path.read_text() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_threads_that_write_one_file_leave_it_whole(tmp_path):
+    path, contents = tmp_path / "a", [str(k) * 10_000 for k in range(4)]
+    threads = [
+        threading.Thread(target=lambda text=text: [files.write(path, text) for _ in range(20)]) for text in contents
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_text() in contents
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_who_waits_for_a_lock_gets_it_of_the_file_that_is_there_then(tmp_path):
+    """A counter that four threads raise through three names: every step replaces the file that the others wait for."""
+    path, link = tmp_path / "a", tmp_path / "b"
+    link.symlink_to(path)
+
+    def count(name):
+        for _ in range(25):
+            with files.locked(name):
+                files.write(name, str(int(Path(name).read_text() or 0) + 1))
+
+    names = [path, link, tmp_path / "." / "a", os.path.relpath(path)]
+    threads = [threading.Thread(target=count, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_text() == "100"
+
+
+def test_a_drive_without_locks_is_named(tmp_path, monkeypatch):
+    def none(handle, kind):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(files.fcntl, "flock", none)
+    sentence = r"a: cannot be locked \(.*\); only one run may write it"
+    with pytest.warns(UserWarning, match=sentence), files.locked(tmp_path / "a"):
+        pass
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_read_takes_marks_and_line_ends_of_every_system(tmp_path, mark, ends):
+    path = tmp_path / "a"
+    path.write_bytes(mark + f"ä{ends}b{ends}".encode())
+    assert files.read(path) == "ä\nb\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1"])
+def test_read_says_which_encoding_is_needed(tmp_path, encoding):
+    path = tmp_path / "a"
+    path.write_text('{"ä": 1}', encoding=encoding)
+    with pytest.raises(ValueError, match=r"^must be encoded in UTF-8; "):
+        files.read(path)
+
+
+def test_the_line_of_what_the_system_refused_has_no_path():
+    assert files.why(PermissionError(errno.EACCES, "Permission denied", "/a/b")) == "Permission denied"
+    assert files.why(AssertionError()) == "AssertionError"
+    assert sys.executable not in files.why(FileNotFoundError(errno.ENOENT, "No such file", sys.executable))
