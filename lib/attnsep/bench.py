@@ -2,14 +2,12 @@
 
 import importlib.metadata
 import math
-import multiprocessing
 import os
 import platform
 import statistics
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +21,7 @@ from attnsep.arrays import backend_name, given_namespace, require_choice
 from attnsep.attention import attend, values
 from attnsep.cost import DTYPES, OURS, PEER
 from attnsep.data import TokenData, require_integer, require_items, require_positive
+from attnsep.processes import ENDED, FreshProcesses
 from attnsep.spec import PAIR
 from attnsep.tokens import values_closed
 
@@ -235,24 +234,16 @@ def _add_memory(xp, timed, progress=False):
         for key, row in _shown(timed, progress):
             row["memory"] = _added_on_gpu(xp, key, *(row[name] for name in sizes))
     elif timed and os.access("/proc/self/clear_refs", os.W_OK):
-        with _lean_process() as pool:
+        # Every array that it lets go of returns to the system, so that peaks are true ones.
+        with FreshProcesses(1, MALLOC_MMAP_THRESHOLD_=str(2**16)) as pool:
             for key, row in _shown(timed, progress):
-                row["memory"] = pool.submit(_added, key, *(row[name] for name in sizes)).result()
-
-
-@contextmanager
-def _lean_process():
-    """Give a fresh process that returns to the system every array that it lets go of, so that peaks are true ones."""
-    name = "MALLOC_MMAP_THRESHOLD_"
-    before = os.environ.get(name)
-    os.environ[name] = str(2**16)
-    try:
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-            yield pool
-    finally:
-        del os.environ[name]
-        if before is not None:
-            os.environ[name] = before
+                try:
+                    row["memory"] = pool.submit(_added, key, *(row[name] for name in sizes)).result()
+                except BrokenProcessPool:
+                    warnings.warn(
+                        f"memory is not measured from n = {row['n']}, d = {row['d']} on: {ENDED}", stacklevel=2
+                    )
+                    return
 
 
 def _added(key, n, d, dtype):

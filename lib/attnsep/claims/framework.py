@@ -6,12 +6,11 @@ amount v, and leaves all else valid.  Everything a reader sees of a claim's stat
 """
 
 import math
-import multiprocessing
 import numbers
 import re
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,6 +19,7 @@ import numpy as np
 
 from attnsep.arrays import backend_name, common_namespace, given_namespace, namespace, require_choice, text_of
 from attnsep.data import require_instance, require_integer, require_items
+from attnsep.processes import ENDED, FreshProcesses
 
 MARKS = ("source", "completed", "extension")
 LEVELS = ("certified", "exact", "verified", "sampled", "measured")
@@ -473,6 +473,8 @@ def verify(ids=None, *, xp=None, progress=False, jobs=1, seeds=0):
     ------
     ValueError, TypeError
         If an id is unknown, or jobs is no integer of at least 1.
+    RuntimeError
+        If a process is killed.
     """
     xp = given_namespace(xp)
     entries = claims() if ids is None else [_known(id) for id in _distinct(require_items("ids", ids))]
@@ -480,12 +482,14 @@ def verify(ids=None, *, xp=None, progress=False, jobs=1, seeds=0):
     if jobs == 1:
         return list(_with_bar((run(entry, xp, seeds) for entry in entries), len(entries), progress))
     backend = backend_name(xp)
-    # Fresh interpreters: a fork of a process whose BLAS has threads may hang.
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with FreshProcesses(jobs) as pool:
         found = pool.map(
             _run_in_process, [entry.id for entry in entries], [backend] * len(entries), [seeds] * len(entries)
         )
-        return list(_with_bar(found, len(entries), progress))
+        try:
+            return list(_with_bar(found, len(entries), progress))
+        except BrokenProcessPool:
+            raise RuntimeError(f"jobs = {jobs}: {ENDED}") from None
 
 
 def _distinct(ids):

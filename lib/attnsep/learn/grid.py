@@ -1,16 +1,24 @@
 """Many runs: a grid of tasks, kernels, seeds and settings, on one machine or on a Dask cluster."""
 
 import json
+import logging
+from concurrent.futures import CancelledError, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
-from pathlib import Path
+from threading import Thread
 
 from attnsep.arrays import text_of
 from attnsep.data import require_integer, require_items
+from attnsep.files import read, why
 from attnsep.learn.model import require_learn_kernel
 from attnsep.learn.table import run_of
 from attnsep.learn.tasks import MISSING, task
 from attnsep.learn.train import train
+from attnsep.processes import ENDED, FreshProcesses
+
+ANSWERS_WITHIN, WORKER_WITHIN = 5, 30  # seconds that a scheduler has to answer, and to have its first worker
 
 
 def read_grid(path):
@@ -19,8 +27,8 @@ def read_grid(path):
     Parameters
     ----------
     path : str or path
-        A JSON file: a list of objects with ``task``, ``kernel``, ``seed`` and ``settings``, where a list of values
-        stands for each of them.
+        A JSON file in UTF-8: a list of objects with ``task``, ``kernel``, ``seed`` and ``settings``, where a list of
+        values stands for each of them.
 
     Returns
     -------
@@ -33,14 +41,15 @@ def read_grid(path):
         If there is no such file, or it is no grid.
     """
     try:
-        parts = json.loads(Path(path).read_text(encoding="utf-8"))
-        runs = [run for part in require_items("grid", parts) for run in _runs(**part)]
-    except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"path = {text_of(path)}: is no grid ({type(error).__name__}: {error})") from None
+        runs = [run for part in require_items("grid", json.loads(read(path))) for run in _runs(**part)]
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"path = {text_of(path)}: is no grid ({why(error)})") from None
     return list({run_of(run): run for run in runs}.values())
 
 
 def _runs(task, kernel, seed, settings):
+    if not isinstance(settings, dict):
+        raise TypeError(f"settings = {text_of(settings)}: must be an object")
     for name, one, number, *values in product(*map(_values, (task, kernel, seed, *settings.values()))):
         yield _run(name, one, number, dict(zip(settings, values, strict=True)))
 
@@ -69,7 +78,7 @@ def run_grid(runs, *, done=(), jobs=1, dask=None, progress=False):
     done : sequence of dict
         Rows of runs that are left out.
     jobs : int
-        Processes on this machine, at least 1.
+        Processes on this machine, at least 1.  A script asks for more than one under ``if __name__ == "__main__"``.
     dask : str, optional
         Address of a Dask scheduler whose workers have this library; they then do the work, and `jobs` does not count.
     progress : bool
@@ -83,37 +92,160 @@ def run_grid(runs, *, done=(), jobs=1, dask=None, progress=False):
     Raises
     ------
     ValueError, TypeError
-        If jobs is no integer of at least 1.
+        If jobs is no integer of at least 1, or dask is no text or an empty one.
     ImportError
         If the extra `learn` is missing, or `cluster` where a scheduler is named.
+    RuntimeError
+        If JAX finds nothing to compute on, a process is killed, no scheduler answers within 5 seconds, it has no worker
+        for 30, or it is lost.
+
+    Notes
+    -----
+    A run that fails does not stop the others: all rows that can be made come first, then the first error.
     """
     jobs = require_integer("jobs", jobs, least=1, most=1024)
     known = {run_of(row) for row in done}
     runs = [run for run in runs if run_of(run) not in known]
     try:
-        import joblib
         from tqdm import tqdm
     except ImportError as error:
         raise ImportError(f"a grid needs {error.name}, which {MISSING}") from None
-    with _backend(dask, jobs) as backend, joblib.parallel_config(**backend):
-        parallel = joblib.Parallel(return_as="generator_unordered")
-        rows = parallel(joblib.delayed(_trained)(run) for run in runs)
-        yield from tqdm(rows, total=len(runs), unit="run", disable=None if progress else True, leave=False)
-
-
-@contextmanager
-def _backend(dask, jobs):
-    if dask is None:
-        yield {"backend": "loky", "n_jobs": jobs}
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        hint = 'pip install ".[learn,cluster]" in the folder of the book'
-        raise ImportError(f"a Dask cluster needs distributed: {hint}") from None
-    with Client(dask) as client:
-        yield {"backend": "dask", "client": client, "n_jobs": -1}
+    if dask is not None:
+        results = _by_cluster(runs, dask)
+    elif min(jobs, len(runs)) > 1:
+        results = _by_processes(runs, jobs)
+    else:
+        results = (partial(_trained, run) for run in runs)
+    failed = None
+    for result in tqdm(results, total=len(runs), unit="run", disable=None if progress else True, leave=False):
+        try:
+            row = result()
+        except Exception as error:
+            failed = failed or error
+        else:
+            yield row
+    if failed:
+        raise failed
 
 
 def _trained(run):
     return train(task(run["task"], run["settings"]), run["kernel"], run["seed"])
+
+
+def _by_processes(runs, jobs):
+    """Yield functions that return a row or raise what went wrong, each as soon as one or the other is known."""
+    with FreshProcesses(min(jobs, len(runs))) as pool:
+        for future in as_completed([pool.submit(_trained, run) for run in runs]):
+            yield partial(_from_process, future, jobs)
+
+
+def _from_process(future, jobs):
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise RuntimeError(f"jobs = {jobs}: {ENDED}; rows that came before are there") from None
+
+
+# A Dask cluster
+
+
+def _by_cluster(runs, address):
+    """Yield the same as `_by_processes`, from the workers of a scheduler."""
+    try:
+        from distributed import wait
+    except ImportError:
+        raise ImportError("a Dask cluster needs distributed: pip install 'attnsep[learn,cluster]'") from None
+    with _client(address) as client:
+        waiting = client.map(_trained, runs, pure=False)
+        while waiting:
+            _require_worker(client, address)
+            try:
+                done, waiting = wait(waiting, timeout=ANSWERS_WITHIN, return_when="FIRST_COMPLETED")
+            except TimeoutError:  # no run has ended since
+                continue
+            except (CancelledError, OSError) as error:
+                raise _lost(address, error) from None
+            for future in done:
+                yield partial(_from_worker, future, address)
+
+
+@contextmanager
+def _client(address):
+    """Connect to a scheduler; Dask's own account of a lost connection, with its traces, is left out."""
+    from distributed import Client
+
+    if not isinstance(address, str) or not address.strip():  # without one Dask would start a cluster of its own
+        raise ValueError(f"dask = {text_of(address)}: must be a scheduler's address, such as --dask tcp://host:8786")
+    logger, nothing = logging.getLogger("distributed.client"), _no_record
+    logger.addFilter(nothing)
+    try:
+        client = _connected(address)
+        if not isinstance(client, Client):
+            raise RuntimeError(
+                f"dask = {text_of(address)}: no scheduler answers there ({why(client)}); start one with "
+                "`dask scheduler` and give its address, such as --dask tcp://host:8786"
+            )
+        with client:
+            yield client
+    finally:
+        logger.removeFilter(nothing)
+
+
+def _connected(address):
+    """Return a client, or the error that it gave; Dask itself waits for ever for one that listens and says nothing."""
+    from distributed import Client
+
+    found = []
+
+    def connect():
+        try:
+            found.append(Client(address, timeout=ANSWERS_WITHIN))
+        except Exception as error:  # Dask has many kinds of error for an address at which there is nothing
+            found.append(error)
+
+    thread = Thread(target=connect, daemon=True)
+    thread.start()
+    thread.join(2 * ANSWERS_WITHIN)
+    return found[0] if found else TimeoutError("what listens there says nothing")
+
+
+def _no_record(record):
+    return False
+
+
+def _require_worker(client, address):
+    """Wait for the first worker, but not for ever; raise an error too where the scheduler itself no longer answers."""
+    try:
+        known = client.sync(client.scheduler.identity, callback_timeout=ANSWERS_WITHIN)
+    except (CancelledError, OSError) as error:
+        raise _lost(address, error) from None
+    if known["workers"]:
+        return
+    try:
+        client.wait_for_workers(1, timeout=WORKER_WITHIN)
+    except OSError:  # Dask's TimeoutError is one
+        raise RuntimeError(
+            f"dask = {text_of(address)}: the scheduler has no worker, not even after {WORKER_WITHIN} seconds; start "
+            f"some with `dask worker {address}`, then name it again with --dask"
+        ) from None
+
+
+def _from_worker(future, address):
+    from distributed import KilledWorker
+
+    try:
+        return future.result()
+    except (CancelledError, OSError, KilledWorker) as error:
+        raise _lost(address, error) from None
+    except Exception as error:
+        raise RuntimeError(
+            f"dask = {text_of(address)}: a worker could not train a run ({why(error)}); --dask needs workers that have "
+            "this version of attnsep, with the extra learn"
+        ) from None
+
+
+def _lost(address, error):
+    return RuntimeError(
+        f"dask = {text_of(address)}: the scheduler or a worker was lost ({type(error).__name__}); rows that came "
+        "before are there, and the same command with --dask makes the others"
+    )

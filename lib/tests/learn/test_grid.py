@@ -1,8 +1,10 @@
 """Runs that are killed and go on, and grids of runs on one machine and on a Dask cluster."""
 
 import json
+import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -57,9 +59,6 @@ def small_grid(tmp_path):
     return path
 
 
-@pytest.mark.filterwarnings(
-    "ignore:.*fork"
-)  # some versions of JAX warn of the fork with which joblib starts Python anew
 def test_a_grid_is_trained_once_and_goes_on_where_it_was(small_grid, tmp_path, capsys):
     out, state = tmp_path / "t.jsonl", tmp_path / "state"
     single = ["learn", "retrieval", "--seed", "1", "--set", *(f"{k}={v}" for k, v in TINY.items()), "--out", str(out)]
@@ -73,6 +72,153 @@ def test_a_grid_is_trained_once_and_goes_on_where_it_was(small_grid, tmp_path, c
     assert sorted(map(table.run_of, table.read_rows(out))) == sorted(map(table.run_of, grid.read_grid(small_grid)))
     assert cli.main(words) == 0
     assert capsys.readouterr().out == ""
+
+
+@pytest.fixture
+def after_the_first_row(monkeypatch):
+    """Return a function that lets something happen as soon as a row is stored."""
+
+    def arrange(happens):
+        real, happened = table.add_row, []
+
+        def add_row(path, row):
+            real(path, row)
+            if not happened:
+                happened.append(happens())
+
+        monkeypatch.setattr(table, "add_row", add_row)
+
+    return arrange
+
+
+@pytest.fixture
+def mixed_grid(tmp_path):
+    """One run that is done at once, and two that take minutes."""
+    path = tmp_path / "g.json"
+    runs = [{"task": "retrieval", "kernel": "softmax", "seed": [0], "settings": TINY}]
+    runs.append({"task": "edge", "kernel": "softmax", "seed": [1, 2], "settings": {"steps": 10**6}})
+    path.write_text(json.dumps(runs), encoding="utf-8")
+    return path
+
+
+def test_a_killed_process_costs_no_finished_row(mixed_grid, tmp_path, capsys, after_the_first_row):
+    after_the_first_row(lambda: [os.kill(child.pid, signal.SIGKILL) for child in multiprocessing.active_children()])
+    out = tmp_path / "t.jsonl"
+    assert cli.main(["learn", "--grid", str(mixed_grid), "--jobs", "2", "--out", str(out), "--json"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == (
+        "attnsep: jobs = 2: one of the processes was ended from outside, or memory ran out; try again, perhaps with "
+        "fewer; rows that came before are there\n"
+    )
+    assert [json.loads(line) for line in captured.out.splitlines()] == table.read_rows(out)
+    assert len(table.read_rows(out)) == 1
+
+
+def test_an_interruption_ends_the_processes_and_keeps_the_rows(mixed_grid, tmp_path, capsys, after_the_first_row):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    after_the_first_row(interrupt)
+    out = tmp_path / "t.jsonl"
+    assert cli.main(["learn", "--grid", str(mixed_grid), "--jobs", "2", "--out", str(out)]) == 130
+    assert capsys.readouterr().err == "attnsep: interrupted\n"
+    assert len(table.read_rows(out)) == 1
+    assert multiprocessing.active_children() == []
+
+
+def test_a_run_that_fails_does_not_stop_the_others(small_grid):
+    runs = grid.read_grid(small_grid)
+    runs[1]["settings"] = {"no-such-setting": 1}
+    rows = grid.run_grid(runs)
+    assert len({table.run_of(next(rows)) for _ in range(3)}) == 3
+    with pytest.raises(ValueError, match="has no 'no-such-setting'"):
+        next(rows)
+
+
+# A Dask cluster
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Wait for nobody longer than a test may take."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(grid, "ANSWERS_WITHIN", 0.5)
+    monkeypatch.setattr(grid, "WORKER_WITHIN", 0.5)
+
+
+def free_port():
+    with socket.socket() as end:
+        end.bind(("127.0.0.1", 0))
+        return end.getsockname()[1]
+
+
+def complaint(capsys, words):
+    """Return the one sentence of a command that ends with status 2."""
+    assert cli.main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert "output" not in captured.err
+    return captured.err
+
+
+@pytest.mark.filterwarnings("ignore")  # Dask's own
+@pytest.mark.parametrize(
+    "address", ["", " ", "tcp://", "http://x:1", "nonsense", "tcp://no-such-host.invalid:1", "tls://127.0.0.1:1", None]
+)
+def test_an_address_without_a_scheduler_is_one_sentence(small_grid, capsys, impatient, address):
+    address = f"tcp://127.0.0.1:{free_port()}" if address is None else address
+    sentence = complaint(capsys, ["learn", "--grid", str(small_grid), "--dask", address])
+    assert sentence.startswith(f"attnsep: dask = {address!r}: ")
+    assert "such as --dask tcp://host:8786" in sentence
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_who_listens_and_says_nothing_is_not_waited_for(small_grid, capsys, impatient):
+    with socket.socket() as end:
+        end.bind(("127.0.0.1", 0))
+        end.listen()
+        address = "tcp://{}:{}".format(*end.getsockname())
+        sentence = complaint(capsys, ["learn", "--grid", str(small_grid), "--dask", address])
+        assert "no scheduler answers there (what listens there says nothing)" in sentence
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_scheduler_whose_workers_never_come_is_one_sentence(small_grid, capsys, impatient):
+    import distributed
+
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None, protocol="tcp://") as cluster:
+        address = cluster.scheduler_address
+        sentence = complaint(capsys, ["learn", "--grid", str(small_grid), "--dask", address])
+    assert f"dask = {address!r}: the scheduler has no worker" in sentence
+    assert f"`dask worker {address}`" in sentence
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_scheduler_that_dies_costs_no_finished_row(mixed_grid, tmp_path, capsys, impatient, after_the_first_row):
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    address = f"tcp://127.0.0.1:{free_port()}"
+    dask = [sys.executable, "-m", "distributed.cli.dask_"]
+    scheduler = subprocess.Popen(
+        [*dask[:2], f"{dask[2]}scheduler", "--host", address, "--no-dashboard"], cwd=tmp_path, **pipes
+    )
+    worker = subprocess.Popen(
+        [*dask[:2], f"{dask[2]}worker", address, "--no-nanny", "--no-dashboard", "--nthreads", "1"],
+        cwd=tmp_path,
+        **pipes,
+    )
+    after_the_first_row(lambda: (scheduler.kill(), scheduler.wait()))
+    try:
+        import distributed
+
+        distributed.Client(address, timeout=60).close()
+        out = tmp_path / "t.jsonl"
+        sentence = complaint(capsys, ["learn", "--grid", str(mixed_grid), "--dask", address, "--out", str(out)])
+        assert f"dask = {address!r}: the scheduler or a worker was lost" in sentence
+        assert len(table.read_rows(out)) == 1
+    finally:
+        for child in (scheduler, worker):
+            child.kill()
+            child.wait()
 
 
 @pytest.mark.filterwarnings("ignore")  # Dask's own
