@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 import time
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -16,13 +17,20 @@ import numpy as np
 from attnsep.arrays import text_of
 from attnsep.bench import cpu
 from attnsep.data import require_instance, require_integer
-from attnsep.files import write
+from attnsep.files import naming, require_writable, why, write
 from attnsep.learn.model import require_learn_kernel
 from attnsep.learn.table import read_rows, run_of
 from attnsep.learn.tasks import MISSING, Task, task
 
 AT_ONCE = 2**22  # entries of the largest array of weights in an evaluation
 ENOUGH, PATIENCE = 0.001, 10
+# Variables of JAX, XLA and CUDA may change a number, so a row records those that are set; but for these, which training
+# overrules, whose choice stands in the row as its device, or which only say where to keep and what to print.
+FAMILIES = ("JAX_", "XLA_", "LIBTPU_", "NVIDIA_TF32_", "NPROC")
+WITHOUT_EFFECT = {"JAX_ENABLE_X64", "JAX_DEFAULT_DTYPE_BITS", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_DISABLE_JIT"}
+WITHOUT_EFFECT |= {"JAX_NUMPY_DTYPE_PROMOTION", "JAX_NUMPY_RANK_PROMOTION", "JAX_DEBUG_NANS", "JAX_DEBUG_INFS"}
+WITHOUT_EFFECT |= {"JAX_TRANSFER_GUARD", "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "JAX_DEFAULT_DEVICE"}
+WITHOUT_EFFECT |= {"JAX_COMPILATION_CACHE_DIR", "JAX_LOG_COMPILES", "JAX_LOGGING_LEVEL", "JAX_TRACEBACK_FILTERING"}
 
 
 def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
@@ -45,10 +53,10 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
     -------
     dict
         Ready for json.dump: ``task``, ``kernel``, ``seed``, ``settings``, ``steps`` (done), ``result``, ``versions``,
-        ``machine`` and ``seconds``; only ``seconds`` varies between runs on one machine with the same ``XLA_FLAGS``,
-        other machines and other numbers of threads round differently.  ``result`` has for every test
-        the mean score, for ``retrieval`` the best evaluation loss (``best``) and its step (``at``); ``diverged`` is
-        True where a loss was not finite.
+        ``machine`` and ``seconds``; only ``seconds`` varies between runs on one machine with the same ``flags``, the
+        settings of JAX and XLA that training does not overrule; other machines and other numbers of threads round
+        differently.  ``result`` has for every test the mean score, for ``retrieval`` the best evaluation loss
+        (``best``) and its step (``at``); ``diverged`` is True where a loss was not finite.
 
     Raises
     ------
@@ -56,6 +64,8 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
         If a parameter breaks one of these rules, or the checkpoint has other settings, versions or another machine.
     ImportError
         If the extra `learn` is missing.
+    RuntimeError
+        If JAX does not load or finds nothing to compute on, because of a variable such as ``JAX_PLATFORMS``.
 
     Notes
     -----
@@ -66,13 +76,22 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
     require_learn_kernel(kernel)
     run = {"task": chosen.name, "kernel": kernel, "seed": require_integer("seed", seed, least=0, most=2**32 - 1)}
     run["settings"] = chosen.settings
+    if checkpoint is not None:
+        require_writable("checkpoint", checkpoint)
     jax, optax = _libraries()
     versions = {"Python": platform.python_version()} | {
         name: version(package) for name, package in (("NumPy", "numpy"), ("JAX", "jax"), ("Optax", "optax"))
     }
-    place = {"cpu": cpu(), "cores": os.cpu_count(), "system": platform.system()}
-    place |= {"device": jax.devices()[0].device_kind, "flags": os.environ.get("XLA_FLAGS", "")}
-    run |= {"versions": versions, "machine": place}
+    with _overruled(jax):
+        place = {"cpu": cpu(), "cores": os.cpu_count(), "system": platform.system()}
+        place |= {"device": _device(jax).device_kind, "flags": _flags()}
+        run |= {"versions": versions, "machine": place}
+        return _row(jax, optax, chosen, run, checkpoint, progress)
+
+
+def _row(jax, optax, chosen, run, checkpoint, progress):
+    """Train what a run says and return it with the result."""
+    kernel, seed = run["kernel"], run["seed"]
     initial, data, tests = (np.random.default_rng([seed, k]) for k in range(3))
     draw, tests = chosen.source(tests)
     p = jax.tree.map(jax.numpy.asarray, chosen.initial(initial))
@@ -87,7 +106,7 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
     advance = jax.jit(partial(_advance, chosen, kernel, optimiser))
     evaluate = jax.jit(lambda p, inputs, targets: chosen.score(chosen.predict(p, inputs, kernel), targets))
     start = time.perf_counter() - log["seconds"]
-    with _bar(chosen.steps, log["step"], progress) as bar:
+    with _bar(chosen.steps, log["step"], progress) as move:
         while log["step"] < chosen.steps and not _is_over(chosen, log):
             batches = jax.tree.map(lambda *parts: np.stack(parts), *(draw(data) for _ in range(chosen.every)))
             state, loss = advance(state, batches)
@@ -96,7 +115,7 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
             if chosen.stops:
                 _judge(log, _mean_score(evaluate, state["p"], *tests["all"]))
             log["seconds"] = time.perf_counter() - start
-            bar.update(chosen.every)
+            move(chosen.every)
             if checkpoint is not None:
                 _write_checkpoint(jax, checkpoint, state, log, data, run)
     result = {"diverged": log["diverged"]}
@@ -109,7 +128,7 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
 
 
 def trained_or_stored(name, kernel, seed, settings=None):
-    """Train a model that the book's table has; without the extra say so on stderr and return the stored row.
+    """Train a model that the book's table has; where nothing can train, say so on stderr and return the stored row.
 
     Parameters
     ----------
@@ -131,7 +150,7 @@ def trained_or_stored(name, kernel, seed, settings=None):
     chosen = task(name, settings)
     try:
         return train(chosen, kernel, seed)
-    except ImportError as error:
+    except (ImportError, RuntimeError) as error:
         print(f"attnsep: {error}. The stored row is shown instead.", file=sys.stderr)
     wanted = run_of({"task": name, "kernel": kernel, "seed": seed, "settings": chosen.settings})
     for row in read_rows():
@@ -146,7 +165,50 @@ def _libraries():
         import optax
     except ImportError as error:
         raise ImportError(f"training needs {error.name}, which {MISSING}") from None
+    except (ValueError, RuntimeError) as error:  # a setting that is none, or parts of JAX that do not fit together
+        raise RuntimeError(f"JAX does not load here ({error}); {_variables()}") from None
     return jax, optax
+
+
+def _device(jax):
+    """Return the device that JAX computes on."""
+    try:
+        jax.devices()  # says best what it lacks
+        return next(iter(jax.numpy.zeros(()).devices()))
+    except Exception as error:  # JAX has no one kind of error for a device that is not there
+        raise RuntimeError(f"JAX finds nothing to compute on ({why(error)}); {_variables()}") from None
+
+
+def _variables():
+    """Return what a user may do about JAX's settings, with those that are set."""
+    found = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("JAX_")]
+    return f"unset or change its variables ({', '.join(found)})" if found else "install the extra learn again"
+
+
+def _flags():
+    """Return the settings that may change a number and that training does not overrule, as one text."""
+    names = sorted({name for name in os.environ if name.startswith(FAMILIES)} - WITHOUT_EFFECT - {"XLA_FLAGS"})
+    flags = [os.environ.get("XLA_FLAGS", "")] + [f"{name}={os.environ[name]}" for name in names]
+    return " ".join(flags).strip()
+
+
+@contextmanager
+def _overruled(jax):
+    """Compute as JAX does where nobody has set anything; what the caller and other threads have set stays theirs."""
+    enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+    with ExitStack() as stack:
+        for context in (
+            enable_x64(False),
+            jax.default_matmul_precision(None),
+            jax.disable_jit(False),
+            jax.numpy_dtype_promotion("standard"),
+            jax.numpy_rank_promotion("allow"),
+            jax.debug_nans(False),
+            jax.debug_infs(False),
+            jax.transfer_guard("allow"),
+        ):
+            stack.enter_context(context)
+        yield
 
 
 def _advance(task, kernel, optimiser, state, batches):
@@ -192,10 +254,16 @@ def _finite(number):
     return float(f"{number:.6g}") if math.isfinite(number) else None
 
 
+@contextmanager
 def _bar(total, done, progress):
+    """Give a function that moves a bar by some steps; without one tqdm, which takes a semaphore, is not even loaded."""
+    if not progress:
+        yield lambda steps: None
+        return
     from tqdm import tqdm
 
-    return tqdm(total=total, initial=done, unit="step", disable=None if progress else True, leave=False)
+    with tqdm(total=total, initial=done, unit="step", disable=None, leave=False) as bar:
+        yield bar.update
 
 
 # Checkpoints
@@ -206,7 +274,8 @@ def _write_checkpoint(jax, path, state, log, data, run):
     text = json.dumps({"run": run, "log": log, "data": data.bit_generator.state})
     file = io.BytesIO()
     np.savez(file, text=np.array(text), **leaves)
-    write(path, file.getvalue())
+    with naming("checkpoint", path):
+        write(path, file.getvalue())
 
 
 def _read_checkpoint(jax, path, state, run):

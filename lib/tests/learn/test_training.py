@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import nullcontext
 
 import jax
 import numpy as np
@@ -12,6 +13,7 @@ from attnsep.learn import table
 from attnsep.learn.model import KERNELS
 from attnsep.learn.tasks import TASKS, task
 from attnsep.learn.train import train, trained_or_stored
+from lib.tests.children import run
 
 SMALL = {
     "edge": {"n": 32, "batch": 4, "tests": 5, "width": 4, "layers": 2},
@@ -80,6 +82,102 @@ def test_a_small_model_learns_and_a_second_run_is_the_same(kernel):
     assert row["result"] != train(chosen, kernel, 4)["result"]
 
 
+ENABLE_X64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+SET = {
+    "JAX_ENABLE_X64": "1",
+    "JAX_DEFAULT_MATMUL_PRECISION": "bfloat16",
+    "JAX_NUMPY_DTYPE_PROMOTION": "strict",
+    "JAX_NUMPY_RANK_PROMOTION": "raise",
+    "JAX_DISABLE_JIT": "1",
+    "JAX_DEBUG_NANS": "1",
+    "JAX_DEBUG_INFS": "1",
+    "JAX_TRANSFER_GUARD": "disallow",
+    "JAX_PLATFORMS": "cpu",
+}
+
+
+def words_of(settings):
+    return ["--set", *(f"{name}={value}" for name, value in settings.items())]
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Return the row that a process makes in which nothing is set."""
+    done = run("-m", "attnsep.cli", "learn", "retrieval", "--json", *words_of(TINY), JAX_PLATFORMS="cpu")
+    assert done.returncode == 0, done.stderr
+    return without_time(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("names", [["JAX_ENABLE_X64"], list(SET)], ids=["x64", "all"])
+def test_no_variable_of_jax_changes_a_row(plain, names):
+    variables = {"JAX_PLATFORMS": "cpu"} | {name: SET[name] for name in names}
+    done = run("-m", "attnsep.cli", "learn", "retrieval", "--json", *words_of(TINY), **variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert without_time(json.loads(done.stdout)) == plain
+    assert plain["machine"]["flags"] == ""
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        lambda: ENABLE_X64(True),
+        jax.disable_jit,
+        lambda: jax.default_matmul_precision("bfloat16"),
+        lambda: jax.numpy_dtype_promotion("strict"),
+    ],
+    ids=["x64", "no jit", "precision", "promotion"],
+)
+def test_what_the_caller_has_set_changes_no_row_and_stays_his(setting):
+    chosen = task("retrieval", TINY)
+
+    def state():
+        return [
+            getattr(jax.config, name) for name in ("jax_enable_x64", "jax_disable_jit", "jax_numpy_dtype_promotion")
+        ]
+
+    rows = []
+    for context in (nullcontext, setting):
+        with context():
+            before = state()
+            rows.append(train(chosen, "softmax", 1))
+            assert state() == before
+    assert without_time(rows[0]) == without_time(rows[1])
+
+
+def test_a_setting_that_training_does_not_overrule_stands_in_the_row(monkeypatch):
+    chosen = task("retrieval", TINY | {"steps": 0})
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    before = train(chosen, "softmax", 0)["machine"]["flags"]
+    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+    monkeypatch.setenv("NPROC", "1")
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "a place of mine")
+    after = train(chosen, "softmax", 0)["machine"]["flags"]
+    assert set(after.split()) - set(before.split()) == {"JAX_DISABLE_MOST_OPTIMIZATIONS=1", "NPROC=1"}
+    assert "a place of mine" not in after
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("JAX_PLATFORMS", "cuda"), ("JAX_PLATFORMS", "no-such-platform"), ("JAX_ENABLE_X64", "perhaps")],
+)
+def test_a_setting_with_which_jax_cannot_compute_is_one_sentence(name, value):
+    done = run("-m", "attnsep.cli", "learn", "retrieval", *words_of(TINY), CUDA_VISIBLE_DEVICES="", **{name: value})
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("attnsep: JAX ")
+    assert f"unset or change its variables ({name}={value})" in done.stderr
+
+
+def test_where_jax_cannot_compute_the_stored_row_is_shown(monkeypatch, capsys):
+    def none():
+        raise RuntimeError("Unknown backend")
+
+    monkeypatch.setattr(jax, "devices", none)
+    assert trained_or_stored("retrieval", "softmax", 0) in table.read_rows()
+    assert "JAX finds nothing to compute on (Unknown backend); " in capsys.readouterr().err
+
+
 def test_training_stops_after_ten_evaluations_without_progress():
     row = train(task("retrieval", TINY | {"rate": 1e-30, "steps": 4000}), "softmax", 0)
     assert (row["steps"], row["result"]["at"]) == (20 * 11, 20)
@@ -103,6 +201,13 @@ def test_a_checkpoint_of_another_run_is_rejected(tmp_path):
     path.write_text("no checkpoint", encoding="utf-8")
     with pytest.raises(ValueError, match="is no checkpoint"):
         train(task("retrieval", TINY), "softmax", 0, checkpoint=path)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_training(tmp_path, monkeypatch):
+    monkeypatch.setattr("attnsep.learn.train._libraries", lambda: pytest.fail("has begun"))
+    for path in (tmp_path, tmp_path / "none" / "state"):
+        with pytest.raises(ValueError, match=r"^checkpoint = .*: cannot be written"):
+            train(task("retrieval", TINY), "softmax", 0, checkpoint=path)
 
 
 def test_a_loss_that_is_not_finite_is_noted_and_leaves_the_parameters_alone():
