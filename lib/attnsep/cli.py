@@ -3,22 +3,31 @@
 `bench` times both attentions, `learn` trains small models with them.
 """
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:  # python -m puts the current folder first, where a file
+    sys.path.append(sys.path.pop(0))  # random.py of the user's would be taken for Python's own
+
 import argparse
 import json
 import os
-import sys
+import re
+import traceback
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from attnsep import sampling, tokens
-from attnsep.arrays import BACKENDS, namespace
+from attnsep.arrays import BACKENDS, namespace, text_of
 from attnsep.claims import claims_table, status_line, verify
 from attnsep.claims.framework import alarm_sentence, claims, find
 from attnsep.claims.record import differences, read_record
 from attnsep.data import TokenData, require_integer
 from attnsep.exact import clopper_pearson, fires_probability
+from attnsep.files import require_writable, why
 from attnsep.learn import table
 from attnsep.learn.model import KERNELS
 from attnsep.learn.tasks import TASKS, task
@@ -27,6 +36,10 @@ from attnsep.spec import PAIR, PARAMETERS, require_kernel, usage
 
 MOST_SIGNS = 10**8
 ALARM = 1e-6
+DASK_HELP = (
+    "let the workers of this Dask scheduler train the grid; it has 5 seconds to answer and 30 for its first worker"
+)
+LONGEST = 100  # characters of a word that an error shows
 
 
 def main(arguments=None):
@@ -42,10 +55,11 @@ def main(arguments=None):
     int
         Exit status: 0, 1 if a claim is not as expected (or differs from the record), 2 for bad usage.
     """
-    parser = argparse.ArgumentParser(
-        prog="attnsep", description="Claims about softmax and linear attention, and their checks."
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    parser = _Parser(words, prog="attnsep", description="Claims about softmax and linear attention, and their checks.")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="command", parser_class=partial(_Parser, words)
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     list_parser = commands.add_parser("claims", help="list the ledger with the verdicts of the last recorded run")
     list_parser.add_argument("--json", action="store_true", help="print a list of objects")
     run_parser = commands.add_parser("verify", help="run claims and their controls")
@@ -61,26 +75,97 @@ def main(arguments=None):
     _add_learn(commands)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal that lacks ⊗ should show an escape, not a traceback
         sys.stdout.reconfigure(errors="backslashreplace")
-    options = parser.parse_args(arguments)
+    run = {"claims": _claims, "verify": _verify, "fires": _fires, "sizes": _sizes, "bench": _bench, "learn": _learn}
     try:
-        run = {"claims": _claims, "verify": _verify, "fires": _fires, "sizes": _sizes, "bench": _bench, "learn": _learn}
-        code = run[options.command](options)
-        if sys.stdout is not None:  # as it is where the terminal closed it
-            sys.stdout.flush()  # here, where a reader that went away is no surprise
-        return code
+        options = parser.parse_args(words)
+        return run[options.command](options)
     except BrokenPipeError:  # the reader of a pipe went away
         sys.stdout = None
         return 1
-    except (ValueError, TypeError, ArithmeticError, ImportError) as error:
-        print(f"attnsep: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:  # a full disk, say
-        print(f"attnsep: the output cannot be written ({error.strerror or error})", file=sys.stderr)
+    except _OutputError as error:  # a full disk, say
+        _complain(words, f"the output cannot be written ({why(error.__cause__)})")
         sys.stdout = None
         return 2
+    except (ValueError, TypeError, ArithmeticError, ImportError, OSError, RuntimeError) as error:
+        _complain(words, str(error))
+        return 2
+    except MemoryError as error:
+        _complain(words, f"memory ran out ({error})")
+        return 2
     except KeyboardInterrupt:
-        print("attnsep: interrupted", file=sys.stderr)
+        _complain(words, "interrupted")
         return 130
+    except Exception:
+        traceback.print_exc()
+        _complain(words, "this should not happen; please report it with the lines above")
+        return 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors show no more than the ends of a long word."""
+
+    def __init__(self, words, **options):
+        super().__init__(**options)
+        self._words = words
+
+    def print_help(self, file=None):
+        """Print the help, on standard output as everything else is."""
+        _show(self.format_help().rstrip())
+
+    def error(self, message):
+        """Print usage and message, and end the process with status 2."""
+        super().error(_shortened(message, self._words))
+
+
+def _shortened(message, words):
+    """Return a message as one line, with no more than the ends of what is long and stands in the command line."""
+    for word in words:
+        for part in (word, word.partition("=")[2]):
+            if len(part) > LONGEST:
+                message = message.replace(repr(part), text_of(part)).replace(part, text_of(part))
+    message = re.sub(r"\s*\n\s*", " ", message.strip())
+    return re.sub(rf"\S{{{LONGEST},}}", lambda found: text_of(found[0]), message)
+
+
+def _complain(words, message):
+    _say(_shortened(message, words))
+
+
+def _say(sentence):
+    """Print a sentence on standard error, if that is there and takes it."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(f"attnsep: {sentence}", file=sys.stderr, flush=True)
+
+
+class _OutputError(Exception):
+    """Standard output cannot be written to; the cause says why."""
+
+
+def _show(text):
+    """Print a text, and at once, so that a reader that went away or a full disk is noticed here."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _OutputError from error
+
+
+def _show_json(value, **form):
+    """Print a value as JSON in ASCII, whatever encoding standard output has."""
+    text, buffer = json.dumps(value, **form), getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        _show(text)
+        return
+    try:
+        sys.stdout.flush()
+        buffer.write(text.encode("ascii") + b"\n")
+        buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _OutputError from error
 
 
 def _add_theorem(commands):
@@ -126,14 +211,16 @@ def _bench(options):
     from attnsep import bench, cost
 
     if forced := [name for name in bench.BLAS_SETTINGS if name in os.environ]:
-        print(f"attnsep: {', '.join(forced)} set, which changes NumPy's speed; unset it first", file=sys.stderr)
+        _say(f"{', '.join(forced)} set, which changes NumPy's speed; unset it first")
     sizes = {name: value for name, value in (("n", options.n), ("d", options.d)) if value is not None}
     if options.out is not None:
-        _require_writable(Path(options.out))  # before minutes of work
+        require_writable("--out", options.out)  # before minutes of work
     result = bench.bench(**sizes, dtype=options.dtype, seconds=options.seconds, progress=not options.json)
-    if options.out is not None:
-        cost.write_result(options.out, result)
-    print(json.dumps(result) if options.json else cost.table(result))
+    try:
+        if options.out is not None:
+            cost.write_result(options.out, result)
+    finally:  # what took minutes is shown, even where the disk is full by now
+        _show_json(result) if options.json else _show(cost.table(result))
     return 0
 
 
@@ -151,8 +238,8 @@ def _add_learn(commands):
     parser.add_argument("--checkpoint", metavar="FILE", help="store the state there, and go on from it")
     parser.add_argument("--grid", metavar="FILE", help="train what this JSON file lists, but for the rows in --out")
     parser.add_argument("--jobs", type=int, default=1, help="processes for a grid (default: 1)")
-    parser.add_argument("--dask", metavar="ADDRESS", help="let the workers of this Dask scheduler train the grid")
-    parser.add_argument("--out", metavar="FILE", help="add the rows to this table")
+    parser.add_argument("--dask", metavar="ADDRESS", help=DASK_HELP)
+    parser.add_argument("--out", metavar="FILE", help="add the rows to this table, which several runs may share")
     parser.add_argument("--json", action="store_true", help="print rows as objects, one a line")
 
 
@@ -162,9 +249,16 @@ def _learn(options):
 
     if (options.task is None) == (options.grid is None):
         raise ValueError("learn: needs a task or --grid FILE, and not both")
+    if options.grid is not None and options.checkpoint is not None:
+        raise ValueError(f"--checkpoint {options.checkpoint}: is for one task, not for --grid")
+    if options.grid is None and options.dask is not None:
+        raise ValueError(f"--dask {options.dask}: is for --grid, not for one task")
+    if options.checkpoint is not None:
+        require_writable("--checkpoint", options.checkpoint)  # before minutes of work
+    done = []
     if options.out is not None:
-        _require_writable(Path(options.out))  # before minutes of work
-    done = table.read_rows(options.out) if options.out is not None and Path(options.out).exists() else []
+        require_writable("--out", options.out)
+        done = table.read_rows(options.out) if Path(options.out).is_file() else []
     progress = not options.json
     if options.grid is None:
         chosen = task(options.task, dict(map(_setting, options.set)))
@@ -172,9 +266,11 @@ def _learn(options):
     else:
         rows = run_grid(read_grid(options.grid), done=done, jobs=options.jobs, dask=options.dask, progress=progress)
     for row in rows:
-        if options.out is not None:
-            table.add_row(options.out, row)
-        print(json.dumps(row, ensure_ascii=False) if options.json else _row_line(row))
+        try:
+            if options.out is not None:
+                table.add_row(options.out, row)
+        finally:  # what took minutes is shown, even where the disk is full by now
+            _show_json(row) if options.json else _show(_row_line(row))
     return 0
 
 
@@ -191,35 +287,20 @@ def _row_line(row):
     return f"{table.command(row)}\n  {row['steps']} steps, {row['seconds']} s: {result}{failed}"
 
 
-def _require_writable(path):
-    try:
-        folder, fits = path.is_dir(), path.parent.is_dir() and os.access(path.parent, os.W_OK)
-        path.exists()
-    except (OSError, ValueError) as error:  # a name that is too long, say
-        raise ValueError(f"--out = {str(path)!r}: is no path ({error})") from None
-    if folder or not fits:
-        why = "is a folder" if folder else "its folder does not exist or cannot be written to"
-        raise ValueError(f"--out = {str(path)!r}: {why}")
-
-
 def _fires(options):
-    try:
-        row = _fires_row(options)
-    except ValueError as error:
-        print(f"attnsep: {error}", file=sys.stderr)
-        return 2
+    row = _fires_row(options)
     if options.json:
-        print(json.dumps(row))
+        _show_json(row)
         return 0
     verdict = {True: "fires", False: "is silent", None: f"not drawn: more than {MOST_SIGNS} signs"}[row["fires"]]
     if row["method"] == "exact":
-        print(f"P[F fires] = {row['probability']:.12g} (exact)")
-        print(f"proved: {row['side']} {row['bound']:.6g}")
+        _show(f"P[F fires] = {row['probability']:.12g} (exact)")
+        _show(f"proved: {row['side']} {row['bound']:.6g}")
     else:
         low, high = row["interval"]
-        print(f"P[F fires] ≈ {row['probability']:.4g} (sampled: the frequency in {row['draws']} random networks)")
-        print(f"between {low:.4g} and {high:.4g}, with a confidence of 1 − {ALARM:g}")
-    print(f"one instance (seed {row['seed']}): {verdict}")
+        _show(f"P[F fires] ≈ {row['probability']:.4g} (sampled: the frequency in {row['draws']} random networks)")
+        _show(f"between {low:.4g} and {high:.4g}, with a confidence of 1 − {ALARM:g}")
+    _show(f"one instance (seed {row['seed']}): {verdict}")
     return 0
 
 
@@ -285,27 +366,21 @@ def _instance(options, data):
 
 def _sizes(options):
     parameters = (options.delta, options.a0, options.a1, options.c, options.t, options.gap)
-    try:
-        found = {by: tokens.sizes(*parameters, by=by, d_max=options.d_max) for by in ("bound", "exact")}
-    except ValueError as error:
-        print(f"attnsep: {error}", file=sys.stderr)
-        return 2
+    found = {by: tokens.sizes(*parameters, by=by, d_max=options.d_max) for by in ("bound", "exact")}
     rows = {by: {"t": options.t} | dict(zip(("n", "d", "m"), size, strict=True)) for by, size in found.items()}
     if options.json:
-        print(json.dumps({"t": options.t} | rows))
+        _show_json({"t": options.t} | rows)
         return 0
     for by, row in rows.items():
-        print(f"{by}: " + ", ".join(f"{name} = {value}" for name, value in row.items()))
+        _show(f"{by}: " + ", ".join(f"{name} = {value}" for name, value in row.items()))
     return 0
 
 
 def _claims(options):
     if options.json:
-        print(json.dumps([_entry(entry) for entry in claims()], indent=1, ensure_ascii=False))
+        _show_json([_entry(entry) for entry in claims()], indent=1)
         return 0
-    print(claims_table())
-    print()
-    print(status_line())
+    _show(f"{claims_table()}\n\n{status_line()}")
     return 0
 
 
@@ -316,25 +391,21 @@ def _entry(entry):
 
 
 def _verify(options):
-    try:
-        for id in options.ids:
-            find(id)
-        xp = namespace(options.backend)
-    except (ValueError, RuntimeError) as error:
-        print(f"attnsep: {error}", file=sys.stderr)
-        return 2
+    for id in options.ids:
+        find(id)
+    xp = namespace(options.backend)
     evidence = verify(options.ids or None, xp=xp, progress=not options.json, jobs=options.jobs, seeds=options.seeds)
     if options.json:
-        print(json.dumps([item.to_json() for item in evidence], indent=1, ensure_ascii=False))
+        _show_json([item.to_json() for item in evidence], indent=1)
     else:
         for item in evidence:
-            print(f"{'ok  ' if item.as_expected else 'FAIL'} {item.claim.id}: {item.line}")
+            _show(f"{'ok  ' if item.as_expected else 'FAIL'} {item.claim.id}: {item.line}")
     differing = differences(evidence, read_record()) if options.compare else []
     for sentence in differing:
-        print(f"attnsep: {sentence}; run `make notebooks` if this is meant", file=sys.stderr)
+        _say(f"{sentence}; run `make notebooks` if this is meant")
     failed = sum(not item.as_expected for item in evidence)
     if not options.json:
-        print(f"{len(evidence) - failed} passed, {failed} failed. {alarm_sentence(item.alarm for item in evidence)}")
+        _show(f"{len(evidence) - failed} passed, {failed} failed. {alarm_sentence(item.alarm for item in evidence)}")
     return int(failed > 0 or bool(differing))
 
 

@@ -1,10 +1,16 @@
+import io
 import json
+import multiprocessing
+import os
+import signal
+import sys
 from dataclasses import replace
 
 import pytest
 
-from attnsep import cli
+from attnsep import bench, cli
 from attnsep.claims import framework, record
+from lib.tests.children import run
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
@@ -185,6 +191,7 @@ def test_sizes(capsys, words, exact):
         (["fires", *WORKED, "--a", "1", "--seed", "-1"], "seed = -1: must be at least 0"),
         (["fires", *WORKED, "--a", "1", "--kernel", "cosine"], "kernel = 'cosine': must be one of"),
         (["fires", *WORKED], "--a"),
+        (["sizes", "--delta", "1e-1000000000", "--a0", "0", "--a1", "1", "--c", ".5"], "delta = '1e-1000000000': must"),
         (["sizes", "--delta", "2", "--a0", "0", "--a1", "1", "--c", ".5"], "delta = "),
         (["sizes", "--delta", ".1", "--a0", "0", "--a1", "1", "--c", ".5", "--t", "0"], "t = 0: must be at least 1"),
         (["sizes", "--delta", ".1", "--a0", "0", "--a1", "1", "--c", ".5", "--d-max", "9"], "d_max = 9: no d up to it"),
@@ -207,6 +214,8 @@ def test_bad_parameters_of_the_theorem(capsys, words, message):
         ["--m", "3", "--a", "0.7", "--gap", "1e400"],
         ["--m", "3", "--a", "1e400"],
         ["--m", "3", "--a", "1e1000000"],
+        ["--m", "3", "--a", "1e99999999999999999999"],  # with an exponent that no decimal has
+        ["--m", "3", "--a", "0.7", "--gap", "1e-99999999999999999999"],
         ["--m", str(10**400), "--a", "0.7"],
         ["--m", "3", "--a", "nan"],
     ],
@@ -253,3 +262,129 @@ def test_a_lower_bound_that_reaches_one_is_a_lower_bound(capsys):
     words = ["fires", "--n", "512", "--d", "130", "--m", "1000000000", "--a", "0.8", "--c", "0.5"]
     assert cli.main(words) == 0
     assert "P[F fires] = 1 (exact)\nproved: at least 1\n" in capsys.readouterr().out
+
+
+# JSON is ASCII
+
+
+JSON = {
+    "claims": ["claims"],
+    "verify": ["verify", "tensor-trick"],
+    "fires": ["fires", *WORKED, "--a", "0.7"],
+    "sizes": ["sizes", "--delta", "0.3", "--a0", "0.05", "--a1", "0.7", "--c", "0.9"],
+    "bench": ["bench", "--n", "4", "--d", "3", "--seconds", "0.001"],
+}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8", "utf-16", "utf-32"])
+@pytest.mark.parametrize("verb", JSON)
+def test_json_is_ascii_whatever_the_terminal_has(monkeypatch, verb, encoding):
+    monkeypatch.setattr(bench, "cpu", lambda: "Prozessor™ ü")
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding=encoding, errors="strict"))
+    assert cli.main([*JSON[verb], "--json"]) == 0
+    assert out.getvalue().isascii()
+    assert json.loads(out.getvalue())
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"PYTHONIOENCODING": "utf-16"},
+        {"PYTHONIOENCODING": "cp1252:strict"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+    ids=["utf-16", "cp1252", "C"],
+)
+def test_json_of_a_process_is_ascii(variables):
+    done = run("-m", "attnsep.cli", "claims", "--json", text=False, **variables)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+    assert len(json.loads(done.stdout)) == len(framework.claims())
+
+
+def test_json_goes_to_a_text_stream_as_well(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert cli.main(["claims", "--json"]) == 0
+    assert sys.stdout.getvalue().isascii()
+
+
+# What the surroundings do
+
+
+def full(*_, **__):
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("words", [*JSON.values(), ["--help"], ["learn", "--help"], [*JSON["claims"], "--json"]])
+def test_a_full_disk_is_said_of_the_output(monkeypatch, capsys, words):
+    monkeypatch.setattr(sys, "stdout", type("Full", (io.StringIO,), {"write": full})())
+    assert cli.main(words) == 2
+    assert capsys.readouterr().err == "attnsep: the output cannot be written (No space left on device)\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), "[Errno 111] Connection refused"),
+        (FileNotFoundError(2, "No such file", "x.json"), "[Errno 2] No such file: 'x.json'"),
+        (RuntimeError("a device is\n\n not there"), "a device is not there"),
+        (MemoryError("Unable to allocate 7 GiB"), "memory ran out (Unable to allocate 7 GiB)"),
+    ],
+)
+def test_trouble_of_another_kind_is_not_said_of_the_output(monkeypatch, capsys, error, sentence):
+    def raising():
+        raise error
+
+    monkeypatch.setattr(cli, "claims_table", raising)
+    assert cli.main(["claims"]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", f"attnsep: {sentence}\n")
+
+
+def test_a_defect_shows_its_trace_and_is_no_failed_claim(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "claims_table", lambda: {}["a defect"])
+    assert cli.main(["claims"]) == 2
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert err.endswith("attnsep: this should not happen; please report it with the lines above\n")
+
+
+def test_a_killed_process_is_one_sentence(monkeypatch, capsys):
+    def killing(evidence, *_):
+        for child in multiprocessing.active_children():
+            os.kill(child.pid, signal.SIGKILL)
+        return evidence
+
+    monkeypatch.setattr(framework, "_with_bar", killing)
+    assert cli.main(["verify", "tensor-trick", "attention-cost", "--jobs", "2"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        "attnsep: jobs = 2: one of the processes was ended from outside, or memory ran out; try again, perhaps with "
+        "fewer\n"
+    )
+
+
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+def test_a_result_is_shown_even_where_it_can_no_longer_be_stored(monkeypatch, capsys, tmp_path, json_too):
+    monkeypatch.setattr("attnsep.cost.write", full)
+    path = tmp_path / "b.json"
+    assert cli.main([*JSON["bench"], "--out", str(path), *json_too]) == 2
+    captured = capsys.readouterr()
+    assert len(captured.out) > 100
+    assert f"path = {str(path)!r}: cannot be written (No space left on device)" in captured.err
+
+
+@pytest.mark.parametrize("verb", ["bench", "learn"])
+def test_no_work_is_done_for_a_place_that_takes_nothing(monkeypatch, capsys, tmp_path, verb):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(bench, "bench", lambda **_: pytest.fail("has begun"))
+    monkeypatch.setattr("attnsep.learn.train.train", lambda *_, **__: pytest.fail("has begun"))
+    words = {"bench": JSON["bench"], "learn": ["learn", "retrieval"]}[verb]
+    for option in ["--out"] if verb == "bench" else ["--out", "--checkpoint"]:
+        for place in (tmp_path / "pipe", tmp_path, tmp_path / "none" / "x", tmp_path / "file" / "x", ""):
+            assert cli.main([*words, option, str(place)]) == 2
+            assert capsys.readouterr().err.startswith(f"attnsep: {option} = ")
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "file", tmp_path / "pipe"]

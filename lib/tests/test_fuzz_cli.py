@@ -87,6 +87,46 @@ def test_a_sentence_and_an_exit_status(verb, capsys, monkeypatch):
     assert codes >= {0, 2}
 
 
+LONG = ["9" * 5000, "-" + "9" * 4000, "1e" + "1" * 4000, "x" * 5000, "x=" + "y z " * 1200, "a b " * 1200, "ü'" * 2500]
+OWN = {
+    "bench": ["--out"],
+    "learn": ["--set", "--checkpoint", "--grid", "--jobs", "--dask", "--out"],
+    "verify": ["--seeds"],
+    "fires": ["--seed", "--draws"],
+    "sizes": [],
+    "claims": [],
+}
+
+
+def begun(*_):
+    raise ValueError("the work has begun")
+
+
+@pytest.mark.parametrize("verb", sorted(GOOD))
+def test_no_error_repeats_a_long_word(verb, capsys, monkeypatch, tmp_path):
+    """No more than about a hundred characters of it, whatever the option and whoever finds it wrong."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(bench, "_timed", begun)
+    monkeypatch.setattr("attnsep.learn.train._libraries", begun)
+    positional = {"verify": ["tensor-trick"], "learn": ["retrieval"]}.get(verb, [])
+    good = [word for pair in GOOD[verb].items() for word in pair]
+    for word in LONG:
+        lines = [[verb, *positional, *good, option, word] for option in [*GOOD[verb], *MORE[verb], *OWN[verb]]]
+        lines += [[verb, *positional, *good, f"{option}={word}"] for option in [*GOOD[verb], *OWN[verb]]]
+        lines += [[verb, *good, word], [word], [verb, "--no-such-option", word], [verb, f"--no-such-option={word}"]]
+        for words in lines:
+            try:
+                code = cli.main(words)
+            except SystemExit as error:
+                code = error.code
+            err = capsys.readouterr().err.splitlines()
+            if code == 0:  # a few are right, such as a file's name
+                continue
+            assert code == 2
+            assert "attnsep" in err[-1]
+            assert len(err[-1]) < 800, words[:-1]
+
+
 def test_every_verb_is_fuzzed(capsys):
     with pytest.raises(SystemExit):
         cli.main(["no-such-verb"])
