@@ -154,7 +154,8 @@ def _by_cluster(runs, address):
     try:
         from distributed import wait
     except ImportError:
-        raise ImportError("a Dask cluster needs distributed: pip install 'attnsep[learn,cluster]'") from None
+        hint = 'pip install ".[learn,cluster]" in the folder of the book'
+        raise ImportError(f"a Dask cluster needs distributed: {hint}") from None
     with _client(address) as client:
         waiting = client.map(_trained, runs, pure=False)
         while waiting:
