@@ -75,9 +75,22 @@ def test_linear_rejects_rows_that_are_not_finite(xp, row):
 
 @pytest.mark.parametrize("kernel", ["linear", "polynomial:1", "polynomial:2", "squared-relu"])
 def test_a_sum_that_is_too_large_is_not_a_score_that_is(xp, kernel):
+    """Another row of the same array is of the smallest numbers that there are."""
     row = np.array([1.5e308] * 3 + [0.0])
-    f = to_numpy(weights(xp.asarray([row, row / 2**1000]), kernel))
-    np.testing.assert_allclose(f, [[1 / 3, 1 / 3, 1 / 3, 0]] * 2, rtol=1e-15)
+    f = to_numpy(weights(xp.asarray([row, row / 2**1000, [5e-324] * 3 + [0.0]]), kernel))
+    np.testing.assert_allclose(f, [[1 / 3, 1 / 3, 1 / 3, 0]] * 3, rtol=1e-15)
+
+
+def test_what_a_long_sum_of_both_signs_may_be_off_by(xp):
+    """An addition is off by ε of what is added, and a term passes through 16 and twice 17 of them at most."""
+    row = np.tile([1.0, -1.0], 2**15)
+    for roundings, fits in ((45, False), (55, True)):
+        row[0] = 1 + roundings * 2.0**-52 * row.size
+        if fits:
+            assert to_numpy(linear(xp.asarray(row)))[2] == pytest.approx(1 / (row[0] - 1), rel=1e-14)
+        else:
+            with pytest.raises(ValueError, match="alpha_lin = 0"):
+                linear(xp.asarray(row))
 
 
 def test_every_row_of_a_batch_has_its_own_rounding(xp):
