@@ -23,17 +23,12 @@ from attnsep.claims.record import record_path, record_text
 from tools.address import address, launch_source
 from tools.files import CHAPTERS, PENDING, ROOT, finish, pending, store
 from tools.guards import notebook_problems
-from tools.places import writable_places
+from tools.places import kernel_environment, writable_places
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
 READ_THE_RECORD = ("index", "ledger")
 PICTURE = ("index", "fig-why")  # the chapter and the name of the figure that README.md shows
-# Kernels start without these: each changes what a page prints or draws.  ATTNSEP_BACKEND does not (`make test-strict`).
-CHANGING = re.compile(
-    "MPLBACKEND|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR.*|XLA_FLAGS|(JAX|NPY)_.*|ATTNSEP_(?!BACKEND|RECORD).*"
-    "|PYTHON(WARNINGS|DEVMODE|OPTIMIZE|STARTUP|HASHSEED|VERBOSE|IOENCODING|ASYNCIODEBUG|PROFILEIMPORTTIME|BREAKPOINT)"
-)
 
 
 def with_launch_cell(notebook):
@@ -52,18 +47,6 @@ def prepare():
     """Name places that Jupyter and matplotlib can write, and let matplotlib list its fonts, which it does aloud."""
     os.environ |= writable_places()
     subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], stderr=subprocess.DEVNULL)
-
-
-def kernel_environment(folder):
-    """Return the variables of a kernel: none that changes its page, and empty settings of matplotlib and IPython.
-
-    Parameters
-    ----------
-    folder : str
-        An empty folder, for IPython's settings.
-    """
-    kept = {name: value for name, value in os.environ.items() if not CHANGING.fullmatch(name)}
-    return kept | {"IPYTHONDIR": folder, "MATPLOTLIBRC": os.devnull}
 
 
 def executed(path):

@@ -1,17 +1,23 @@
-"""Where Jupyter, IPython and matplotlib keep their files, should the usual places not be writable.
+"""What Jupyter, IPython and matplotlib find around them, so that a notebook's outputs do not depend on who runs it.
 
-Each of them warns then, in words with a temporary path, and some stop: a notebook's stored outputs would depend on who
-ran it.
+Where they cannot write at their usual places, each warns in words with a temporary path, or stops.
 """
 
 import atexit
 import os
+import re
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from jupyter_core import paths
+
+# Kernels start without these: each changes what a page prints or draws.  ATTNSEP_BACKEND does not (`make test-strict`).
+CHANGING = re.compile(
+    "MPLBACKEND|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR.*|XLA_FLAGS|(JAX|NPY)_.*|ATTNSEP_(?!BACKEND|RECORD).*"
+    "|PYTHON(WARNINGS|DEVMODE|OPTIMIZE|STARTUP|HASHSEED|VERBOSE|IOENCODING|ASYNCIODEBUG|PROFILEIMPORTTIME|BREAKPOINT)"
+)
 
 
 def writable_places():
@@ -29,6 +35,18 @@ def writable_places():
     folder = Path(tempfile.mkdtemp(prefix="attnsep-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return {name: str(folder / name.lower()) for name in missing}
+
+
+def kernel_environment(folder):
+    """Return the variables of a kernel: none that changes its page, and empty settings of matplotlib and IPython.
+
+    Parameters
+    ----------
+    folder : str
+        An empty folder, for IPython's settings.
+    """
+    kept = {name: value for name, value in os.environ.items() if not CHANGING.fullmatch(name)}
+    return kept | {"IPYTHONDIR": folder, "MATPLOTLIBRC": os.devnull}
 
 
 def _ipython():

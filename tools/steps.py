@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 from tools.files import PENDING, ROOT, pending
-from tools.places import writable_places
+from tools.places import kernel_environment, writable_places
 
 NOT_RUN = 77  # exit status of a step that finds no browser
 PYTEST = ("-m", "pytest", "-q", "-n", "2", "--dist", "loadfile")
@@ -64,9 +65,10 @@ ENVIRONMENT = {
 }
 
 
-def surroundings(name, places):
-    """Return the environment of a step; `places` as from `writable_places`."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+def surroundings(name, places, empty):
+    """Return the environment of a step; `places` as from `writable_places`, `empty` a folder for IPython's settings."""
+    inherited = kernel_environment(empty) if "notebooks" in name else os.environ
+    inherited = {key: value for key, value in inherited.items() if not key.startswith("PYTEST_")}
     # Where Python cannot read this folder's name in the user's encoding, as with LC_ALL=C and PYTHONUTF8=0.
     unreadable = {"PYTHONUTF8": "1"} if any("\udc80" <= letter <= "\udcff" for letter in str(ROOT)) else {}
     return inherited | PLAIN | unreadable | places | ENVIRONMENT.get(name, {})
@@ -78,11 +80,12 @@ def main(names):
         print(f"Nothing was run: {PENDING}.", file=sys.stderr)
         return 1
     results, places = [], writable_places()
-    for name in names:
-        print(f"--- {name}", flush=True)
-        start = time.monotonic()
-        code = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT, env=surroundings(name, places)).returncode
-        results.append((name, OUTCOMES.get(code, "FAILED"), time.monotonic() - start))
+    with tempfile.TemporaryDirectory() as empty:
+        for name in names:
+            print(f"--- {name}", flush=True)
+            start, environment = time.monotonic(), surroundings(name, places, empty)
+            code = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT, env=environment).returncode
+            results.append((name, OUTCOMES.get(code, "FAILED"), time.monotonic() - start))
     print("--- summary")
     for name, outcome, seconds in results:
         print(f"{name:<18}{outcome:<7}{seconds:7.0f} s")
