@@ -226,6 +226,7 @@ def begin(project):
             line = process.stdout.readline()
             assert line, f"{heard}{process.stderr.read()}"
             heard += line
+            assert word in heard or "installing" not in heard, "it began while another was at work"
         return process
 
     yield start
