@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "lib"))  # `make gpu` runs where the library is not installed
 
-from attnsep.files import write  # noqa: E402
+from attnsep.files import require_writable, write  # noqa: E402, F401
 
 CHAPTERS = ROOT / "chapters"
 STAGE = ROOT / ".storing"  # new contents, and plan.json once they are complete

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tools.files import ROOT, write
+from tools.files import ROOT, require_writable, write
 from tools.steps import LEARN
 
 RESULT = ROOT / "lib/attnsep/claims/gpu.json"
@@ -47,14 +47,16 @@ def main(arguments=None):
     if options.backend != "cupy" and target == RESULT:
         print("make gpu: a rehearsal must not replace the stored result: name a file, RESULT=path", file=sys.stderr)
         return 2
-    if not target.parent.is_dir():  # better known before the run than after it
-        print(f"make gpu: RESULT={options.result}: there is no folder {target.parent}", file=sys.stderr)
-        return 2
     prepare(options.backend, options.compat)
     sentence = missing()
     if sentence:
         print(sentence, file=sys.stderr)
         return 1
+    try:  # better known before the run than after it
+        require_writable("RESULT", target)
+    except ValueError as error:
+        print(f"make gpu: {error}", file=sys.stderr)
+        return 2
     from attnsep.arrays import namespace
 
     try:
