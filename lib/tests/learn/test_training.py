@@ -103,7 +103,7 @@ def words_of(settings):
 @pytest.fixture(scope="module")
 def plain():
     """Return the row that a process makes in which nothing is set."""
-    done = run("-m", "attnsep.cli", "learn", "retrieval", "--json", *words_of(TINY), JAX_PLATFORMS="cpu")
+    done = run("-m", "attnsep.cli", "learn", "retrieval", "--seed", "1", "--json", *words_of(TINY), JAX_PLATFORMS="cpu")
     assert done.returncode == 0, done.stderr
     return without_time(json.loads(done.stdout))
 
@@ -111,7 +111,7 @@ def plain():
 @pytest.mark.parametrize("names", [["JAX_ENABLE_X64"], list(SET)], ids=["x64", "all"])
 def test_no_variable_of_jax_changes_a_row(plain, names):
     variables = {"JAX_PLATFORMS": "cpu"} | {name: SET[name] for name in names}
-    done = run("-m", "attnsep.cli", "learn", "retrieval", "--json", *words_of(TINY), **variables)
+    done = run("-m", "attnsep.cli", "learn", "retrieval", "--seed", "1", "--json", *words_of(TINY), **variables)
     assert (done.returncode, done.stderr) == (0, "")
     assert without_time(json.loads(done.stdout)) == plain
     assert plain["machine"]["flags"] == ""
