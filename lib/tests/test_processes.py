@@ -31,12 +31,12 @@ def test_the_command_line_finds_pythons_own_modules(tmp_path, words):
 
 @pytest.mark.parametrize("value", [None, "7"])
 def test_variables_reach_the_processes_and_leave_this_one_alone(monkeypatch, value):
-    monkeypatch.delenv("ATTNSEP_TRIED", raising=False)
+    monkeypatch.delenv("TRIED_HERE", raising=False)
     if value is not None:
-        monkeypatch.setenv("ATTNSEP_TRIED", value)
+        monkeypatch.setenv("TRIED_HERE", value)
     before = dict(os.environ)
-    with FreshProcesses(1, ATTNSEP_TRIED="8") as pool:
-        assert pool.submit(os.getenv, "ATTNSEP_TRIED").result() == "8"
+    with FreshProcesses(1, TRIED_HERE="8") as pool:
+        assert pool.submit(os.getenv, "TRIED_HERE").result() == "8"
         assert os.environ == before
 
 
