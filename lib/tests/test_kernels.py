@@ -79,6 +79,7 @@ def test_a_sum_that_is_too_large_is_not_a_score_that_is(xp, kernel):
     row = np.array([1.5e308] * 3 + [0.0])
     f = to_numpy(weights(xp.asarray([row, row / 2**1000, [5e-324] * 3 + [0.0]]), kernel))
     np.testing.assert_allclose(f, [[1 / 3, 1 / 3, 1 / 3, 0]] * 3, rtol=1e-15)
+    np.testing.assert_allclose(to_numpy(weights(xp.asarray([[1.5e308] * 40]), kernel)), 1 / 40, rtol=1e-15)
 
 
 def test_what_a_long_sum_of_both_signs_may_be_off_by(xp):
@@ -87,10 +88,20 @@ def test_what_a_long_sum_of_both_signs_may_be_off_by(xp):
     for roundings, fits in ((45, False), (55, True)):
         row[0] = 1 + roundings * 2.0**-52 * row.size
         if fits:
-            assert to_numpy(linear(xp.asarray(row)))[2] == pytest.approx(1 / (row[0] - 1), rel=1e-14)
+            assert to_numpy(linear(xp.asarray([row])))[0, 2] == pytest.approx(1 / (row[0] - 1), rel=1e-14)
         else:
             with pytest.raises(ValueError, match="alpha_lin = 0"):
-                linear(xp.asarray(row))
+                linear(xp.asarray([row]))
+
+
+def test_a_factor_far_from_all_floats_is_met_in_steps(xp):
+    for x, factor, wanted in (
+        (1e38, Fraction(1, 10**60), 1e-22),
+        (1e-38, Fraction(10) ** 60, 1e22),
+        (7.0, Fraction(0), 0),
+    ):
+        found = kernels.times(xp, xp.asarray([x], dtype=xp.float32), factor)
+        np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-5)
 
 
 def test_every_row_of_a_batch_has_its_own_rounding(xp):
@@ -391,7 +402,9 @@ def test_powers_of_any_degree_keep_their_sign():
         (lambda row: polynomial(row, 0), ValueError, "degree = 0: must be at least 1"),
         (lambda row: polynomial(row, 0.5), TypeError, "degree = 0.5: must be an integer"),
         (lambda row: polynomial(row, 3), ValueError, "scores: the powers of a row sum to 0 within rounding"),
+        (lambda row: polynomial(0 * row, 2), ValueError, "scores: the powers of a row sum to 0 within rounding"),
         (lambda row: weights(-abs(row), "squared-relu"), ValueError, "scores: a row has no score above 0"),
+        (lambda row: weights(row * [1, np.nan], "squared-relu"), ValueError, "scores: a row has NaN or inf"),
         (lambda row: top_k(row, 0), ValueError, "k = 0: must be at least 1"),
         (lambda row: top_k(row, 1.5), TypeError, "k = 1.5: must be an integer"),
         (lambda row: top_k(row, 3), ValueError, "kernel = .topk:3.: k = 3 must be at most n = 2"),
