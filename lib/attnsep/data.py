@@ -12,6 +12,8 @@ from attnsep.arrays import given_namespace, require_choice, require_plain, requi
 LARGEST_EXPONENT = 300  # beyond, a number would overflow where the laws turn it into a double
 MOST_ENTRIES = 3 * 10**8  # of one array: 2.4 GB
 MOST_DIGITS = 4000  # Python prints 4300
+MOST_BITS = math.floor(3.32 * MOST_DIGITS)
+SMALLEST, BEYOND = Fraction(1, 10**1000), 10 ** (LARGEST_EXPONENT + 1)  # of decimals
 
 
 def require_integer(name, value, least, most=10 ** (LARGEST_EXPONENT + 1)):
@@ -334,19 +336,29 @@ def require_decimal(name, value, least=0):
         exact = _fraction(value)
     except (ValueError, ZeroDivisionError):  # NaN, inf, words, 1/0
         raise ValueError(f"{name} = {text_of(value)}: must be a finite number or a decimal string") from None
-    if exact is None or (exact and not Fraction(1, 10**1000) <= abs(exact) < 10 ** (LARGEST_EXPONENT + 1)):
+    if exact is not None and exact >= least and _is_moderate(exact):
+        return exact
+    if exact is None or (exact and not SMALLEST <= abs(exact) < BEYOND):
         raise ValueError(f"{name} = {text_of(value)}: must be 0 or between 1e-1000 and 1e{LARGEST_EXPONENT}")
     if exact < least:
         raise ValueError(f"{name} = {text_of(value)}: must be at least {least}")
     if exact > 10**LARGEST_EXPONENT:
         raise ValueError(f"{name} = {text_of(value)}: must be at most 1e{LARGEST_EXPONENT}")
-    if max(exact.as_integer_ratio()).bit_length() > 3.32 * MOST_DIGITS:
+    if max(exact.as_integer_ratio()).bit_length() > MOST_BITS:
         raise ValueError(f"{name} = {text_of(value)}: must have at most {MOST_DIGITS} digits")
     return exact
 
 
+def _is_moderate(exact):
+    """Whether a number is plainly within the limits: comparing Fractions of a thousand digits takes long."""
+    numerator, denominator = (part.bit_length() for part in exact.as_integer_ratio())
+    return numerator < 900 and denominator < 900
+
+
 def _fraction(value):
     """Return the Fraction that a number or a text stands for, or None where it is far beyond the limits."""
+    if type(value) is Fraction:
+        return value
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))  # NumPy's integers would overflow
     text = str(value)

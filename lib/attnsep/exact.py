@@ -5,7 +5,7 @@ import numbers
 from collections import Counter, defaultdict
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, product
 
 from attnsep.arrays import require_choice, text_of
@@ -178,7 +178,11 @@ def clopper_pearson(hits, draws, alarm):
     draws, hits = require_integer("draws", draws, least=1, most=MOST_TRIALS), require_integer("hits", hits, least=0)
     if hits > draws:
         raise ValueError(f"hits = {hits}: must be at most draws = {draws}")
-    half = float(require_probability("alarm", alarm)) / 2
+    return _interval(hits, draws, float(require_probability("alarm", alarm)) / 2)
+
+
+@cache
+def _interval(hits, draws, half):
     low = _crossing(lambda p: binomial_tail(draws, hits, p) >= half) if hits else 0.0
     high = _crossing(lambda p: binomial_tail(draws, draws - hits, 1 - Fraction(p)) < half) if hits < draws else 1.0
     return low, high

@@ -255,6 +255,25 @@ def test_a_small_weight_matrix_is_no_matrix_of_zeros(xp, rng, kernel):
         np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-13)
 
 
+@pytest.mark.parametrize("kernel", ["polynomial:2", "squared-relu", "hard"])
+def test_products_that_are_floats_and_sums_that_are_none(xp, kernel):
+    """Each product is 0.81 of the largest double, and a score has three of them."""
+    q = 0.9 * np.finfo(float).max ** 0.5 * np.ones((1, 3))
+    k, v = q * [[1.0], [0.0], [1.0]], np.array([[1.0], [100.0], [3.0]])
+    assert to_numpy(attend(*map(xp.asarray, (q, k, v)), kernel=kernel)).tolist() == [[2.0]]
+
+
+def test_a_row_sum_is_refused_by_what_its_additions_may_be_off():
+    k = np.ones((4096, 3))  # 1024 additions in a block, those of four blocks, three products
+    for roundings, fits in ((1030.5, False), (1031.5, True)):
+        cancelling = roundings * 2.0**-52
+        if fits:
+            assert attention._require_row_sums(cancelling, k, "linear") == cancelling
+        else:
+            with pytest.raises(ValueError, match="sum to 0 within rounding"):
+                attention._require_row_sums(cancelling, k, "linear")
+
+
 @pytest.mark.parametrize(
     ("dtype", "beta"),
     [("float64", "1e-290"), ("float64", "1e290"), ("float32", "1e-40"), ("float32", "1e-60"), ("float32", "1e40")],
