@@ -263,6 +263,14 @@ def test_products_that_are_floats_and_sums_that_are_none(xp, kernel):
     assert to_numpy(attend(*map(xp.asarray, (q, k, v)), kernel=kernel)).tolist() == [[2.0]]
 
 
+@pytest.mark.parametrize("kernel", ["softmax", "sigmoid", "sparsemax", "entmax"])
+def test_small_scores_stay_small_where_their_size_counts(xp, kernel):
+    q, k, v = np.array([[1e-200]]), np.array([[1e-200], [3e-200]]), np.array([[1.0], [2.0]])
+    np.testing.assert_allclose(to_numpy(attend(*map(xp.asarray, (q, k, v)), kernel=kernel)), 1.5, rtol=1e-15)
+    found = values(*map(xp.asarray, (1e200 * k, 1e200 * k, v, np.array([[1e-320]]))), kernel)
+    np.testing.assert_allclose(to_numpy(found), 1.5, rtol=1e-15)
+
+
 def test_a_row_sum_is_refused_by_what_its_additions_may_be_off():
     k = np.ones((4096, 3))  # 1024 additions in a block, those of four blocks, three products
     for roundings, fits in ((1030.5, False), (1031.5, True)):
