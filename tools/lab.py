@@ -22,6 +22,7 @@ from tools.files import CHAPTERS, ROOT, write
 from tools.places import writable_places
 
 COPIES = ROOT / "_build/lab"
+CONFIG = str(ROOT / "tools/jupyter")
 RECORD = ".book.json"  # beside the copies: what the book had when each was made
 FIRST = "index.ipynb"
 JUPYTERLAB = (
@@ -116,6 +117,8 @@ def surroundings():
     return {
         **{name: value for name, value in os.environ.items() if name not in FOR_OTHERS},
         "JUPYTER_TOKEN": os.environ.get("JUPYTER_TOKEN") or secrets.token_hex(24),
+        # No question about news on a reader's first page, and no look for updates on the network.
+        "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, [CONFIG, os.environ.get("JUPYTER_CONFIG_PATH")])),
         "JUPYTER_PREFER_ENV_PATH": "1",  # its kernel is this environment's, not one of the same name in HOME
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else every kernel speaks of frozen modules
         **writable_places(),

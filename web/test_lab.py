@@ -99,4 +99,5 @@ def test_a_chapter_runs_and_a_changed_parameter_changes_its_figure(browser, copy
     (after,) = figures(second)
     assert after != before
     assert shown.get_attribute("src").endswith(after.strip())
+    assert page.get_by_role("alert").count() == 0  # such as a question about news
     page.close()
