@@ -17,9 +17,9 @@ import numpy as np
 from array_api_compat import is_cupy_array, is_cupy_namespace, is_numpy_namespace
 
 # By dtype: the largest size of a score plus that of the values' exponent, in powers of two, at which no sum can
-# overflow or lose digits by being subnormal; and the smallest exponent that is kept below the largest one, since
-# subnormal results take many times as long.
-LIMITS = {np.dtype(np.float64): (900.0, -1000.0), np.dtype(np.float32): (90.0, -120.0)}
+# overflow or lose digits by being subnormal; and the smallest exponent below the largest one whose power counts: those
+# below would be subnormal, which takes many times as long.
+LIMITS = {np.dtype(np.float64): (900.0, -1022.0), np.dtype(np.float32): (90.0, -126.0)}
 # Rows, and scores at a time: 1 MiB of float64 stays in a core's cache; a GPU needs much to do in each of some ten calls
 # for a panel, since it is handed one after the other.
 PANELS = {"numpy": (256, 2**17), "cupy": (2**13, 2**23)}
@@ -403,8 +403,11 @@ def _add_online(q, k, values, buffer, group):
     scores = xp.matmul(k, q, out=buffer[: k.shape[0] * rows].reshape(-1, rows))
     largest = xp.max(scores, axis=0, keepdims=True)
     scores -= largest
-    xp.maximum(scores, LIMITS[q.dtype][1], out=scores)
-    return product(values, _exp2(scores, scores), group), largest
+    least = LIMITS[q.dtype][1]
+    far = scores < least
+    powers = _exp2(xp.maximum(scores, least, out=scores), scores)
+    xp.copyto(powers, 0, where=far)
+    return product(values, powers, group), largest
 
 
 @cache

@@ -213,16 +213,39 @@ def _softmax_rows(xp, q, k, v):
 def _attend_rows(xp, q, k, v, kernel, threads=None):
     """Return the outputs of a kernel that must see whole rows of scores."""
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
-    if require_kernel(kernel).name in SCALE_FREE and not _in_range(xp, q, k):
-        q, k = _balanced(xp, (q, 0), (k, 0))
+    name = require_kernel(kernel).name
+    balanced = _balanced(xp, (q, 0), (k, 0)) if name in SCALE_FREE and not _in_range(xp, q, k) else None
     for block in _blocks(q.shape[0], min(BLOCK_ROWS, _scores_at_once(xp) // k.shape[0])):
         scores = xp.matmul(q[block, :], xp.matrix_transpose(k))
+        if balanced is not None:
+            scores = _better(xp, scores, q[block, :], k, (balanced[0][block, :], balanced[1]), name)
         try:
             weights = kernels.weights(scores, kernel)
         except ValueError as error:
             raise ValueError(f"q, k, kernel = {kernel!r}: {error}") from None
         output[block, :] = _weighted(xp, weights, v)
     return output, None
+
+
+def _better(xp, scores, q, k, balanced, name):
+    """Return the rows of scores as they are where they have kept their digits, and in balanced units elsewhere."""
+    least = q.shape[1] * xp.finfo(q.dtype).smallest_normal
+
+    def deciding(x):  # the score that decides the weights: only polynomials look at large negative ones
+        return xp.max(xp.abs(x) if name == "polynomial" else x, axis=1, keepdims=True)
+
+    def kept(x):
+        return xp.all(xp.isfinite(x), axis=1, keepdims=True) & (xp.abs(deciding(x)) >= least)
+
+    fine = kept(scores) | _rows_in_range(xp, q, k)
+    other = xp.matmul(balanced[0], xp.matrix_transpose(balanced[1]))
+    zero = xp.matmul(xp.astype(q != 0, q.dtype), xp.matrix_transpose(xp.astype(k != 0, q.dtype))) == 0
+    lost = ~(fine | kept(other) | xp.all(zero, axis=1, keepdims=True)) & xp.all(
+        xp.isfinite(other), axis=1, keepdims=True
+    )
+    if bool(xp.any(lost)):
+        raise ValueError(f"q, k: the scores of a row are spread over more powers of two than {q.dtype} has")
+    return xp.where(fine, scores, other)
 
 
 def _attend_window(xp, q, k, v, kernel, threads=None):
@@ -262,6 +285,8 @@ def _attend_relu(xp, q, k, v, kernel, threads=None):
 
 def _attend_elu(xp, q, k, v, kernel, threads=None):
     """Features x + 1 where x > 0, else exp(x)."""
+    for name, x in (("q", q), ("k", k)):
+        require_finite(xp, x, name)  # −inf would leave a key out, or not, depending on the others
     parts = [(xp.minimum(x, xp.zeros_like(x)), 1 + xp.maximum(x, xp.zeros_like(x))) for x in (q, k)]
     features = [xp.exp(negative) * factor for negative, factor in parts]
     output, cancelling, safe = _linear(xp, *features, v, threads, exact=False)
@@ -302,7 +327,7 @@ def _linear(xp, q, k, v, threads, exact=True):
 def _require_row_sums(cancelling, k, kernel):
     """Return the smallest row sum, relative to its terms, or raise a ValueError if it is nothing but rounding."""
     if math.isnan(cancelling):
-        raise ValueError("q, k: the result is not finite; they have NaN or inf")
+        raise ValueError("q, k: the result is not finite; they have NaN or inf, or are too large")
     # Additions and products that a term passes through are rounded, each by at most ε of the terms.
     n, d = k.shape
     roundings = min(n, BLOCK_KEYS + n // BLOCK_KEYS) + d
@@ -355,33 +380,38 @@ def _balanced(xp, q, k):
 
 
 def _power_of_e(xp, x, factor=1):
-    """Return factor times exp(x) as (m, e)."""
-    bits = x / math.log(2)
+    """Return factor times exp(x) as (m, e); e is in float64, where that of the largest float32 is a float."""
+    bits = xp.astype(x, xp.float64) / math.log(2)
     whole = xp.floor(bits)
-    return factor * xp.exp((bits - whole) * math.log(2)), whole
+    return factor * xp.astype(xp.exp((bits - whole) * math.log(2)), x.dtype), whole
 
 
 def _exponent(xp, x):
     """Return the whole number e with 2^e ≤ |x| < 2^(e+1), up to rounding; −inf for 0."""
-    return xp.floor(xp.log2(xp.abs(x)))
+    return xp.floor(xp.log2(xp.abs(xp.astype(x, xp.float64))))
 
 
 def _times_power(xp, x, exponent):
     """Return x 2^e, in two steps, since 2^e alone may be no float; 0 stays 0, whatever e is."""
     none = (x == 0) | xp.isnan(exponent)
-    exponent = xp.where(none, xp.zeros_like(x), xp.maximum(exponent, xp.full_like(exponent, -4096.0)))
+    exponent = xp.where(none, xp.zeros_like(exponent), xp.maximum(exponent, xp.full_like(exponent, -4096.0)))
     half = xp.floor(exponent / 2)
     two = xp.full_like(half, 2.0)
-    return x * two**half * two ** (exponent - half)
+    return x * xp.astype(two**half, x.dtype) * xp.astype(two ** (exponent - half), x.dtype)
 
 
 def _in_range(xp, q, k):
-    """Whether no product of an entry of q and one of k can be subnormal, or a sum of these overflow."""
+    return bool(xp.all(_rows_in_range(xp, q, k)))
+
+
+def _rows_in_range(xp, q, k):
+    """Whether no product of a row of q and an entry of k can be subnormal, and no sum of these overflow."""
     numbers = xp.finfo(q.dtype)
     sizes = [xp.abs(x) for x in (q, k)]
-    least = [float(xp.min(xp.where(x == 0, xp.full_like(x, xp.inf), x))) for x in sizes]
-    most = [float(xp.max(x)) for x in sizes]
-    return least[0] * least[1] >= numbers.smallest_normal and most[0] * most[1] * q.shape[1] <= numbers.max
+    some = [xp.where(x == 0, xp.full_like(x, xp.inf), x) for x in sizes]
+    least = xp.min(some[0], axis=1, keepdims=True) * xp.min(some[1])
+    most = xp.max(sizes[0], axis=1, keepdims=True) * xp.max(sizes[1]) * q.shape[1]
+    return (least >= numbers.smallest_normal) & (most <= numbers.max)
 
 
 def _scores_at_once(xp):

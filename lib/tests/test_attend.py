@@ -263,6 +263,47 @@ def test_products_that_are_floats_and_sums_that_are_none(xp, kernel):
     assert to_numpy(attend(*map(xp.asarray, (q, k, v)), kernel=kernel)).tolist() == [[2.0]]
 
 
+@pytest.mark.parametrize(
+    ("kernel", "dtype", "q", "k"),
+    [
+        ("hard", "float64", [[1.0], [1e-10]], [[-1e300], [1e-290], [2e-290]]),
+        ("hard", "float32", [[1.0], [1e-5]], [[-1e38], [1e-30], [2e-30]]),
+        ("hard", "float64", [[1.0], [0.0]], [[-1e300], [0.0], [-1e-200]]),
+        ("squared-relu", "float32", [[1.0]], [[-1e30], [1e-15], [2e-15], [1e-45]]),
+        ("squared-relu", "float64", [[1.0], [1e50]], [[-1e200], [1e-300], [2e-300]]),
+    ],
+)
+def test_a_key_far_away_or_another_query_takes_no_digits(xp, kernel, dtype, q, k):
+    q, k = np.array(q, dtype), np.array(k, dtype)
+    v = np.array([7.0, 1.0, 2.0, 4.0], dtype)[: len(k), None]
+    found = to_numpy(attend(*map(xp.asarray, (q, k, v)), kernel=kernel))
+    np.testing.assert_allclose(found, exact(q, k, v, kernel), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["hard", "squared-relu"])
+def test_scores_spread_over_more_powers_of_two_than_there_are_are_refused(xp, kernel):
+    q, k = np.array([[1.0], [1e-20]]), np.array([[-1e300], [1e-290], [2e-290]])
+    with pytest.raises(ValueError, match=r"spread over more powers of two than .*float64 has"):
+        attend(xp.asarray(q), xp.asarray(k), xp.asarray(k), kernel=kernel)
+
+
+@pytest.mark.parametrize(("dtype", "far", "huge"), [("float32", -200.0, 3e36), ("float64", -2000.0, 1e302)])
+def test_a_key_without_weight_brings_no_value_however_large(xp, dtype, far, huge):
+    q, k, v = (np.array(x, dtype) for x in ([[1.0]], [[0.0], [far]], [[1.0], [huge]]))
+    assert to_numpy(attend(*map(xp.asarray, (q, k, v)))).tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("key", [-1e38, float(np.finfo("float32").min)])
+def test_elus_feature_of_the_lowest_number_is_one_that_counts_for_nothing(xp, key):
+    q, k, v = (np.array(x, "float32") for x in ([[1.0]], [[key], [-100.0], [-101.0]], [[5.0], [1.0], [2.0]]))
+    wanted = (1 + 2 / np.e) / (1 + 1 / np.e)
+    np.testing.assert_allclose(to_numpy(attend(*map(xp.asarray, (q, k, v)), kernel="elu+1")), wanted, rtol=1e-5)
+    for others in (-1.0, -100.0):
+        k[:, 0] = [-np.inf, others, others - 1]
+        with pytest.raises(ValueError, match="k: the result is not finite"):
+            attend(*map(xp.asarray, (q, k, v)), kernel="elu+1")
+
+
 @pytest.mark.parametrize("kernel", ["softmax", "sigmoid", "sparsemax", "entmax"])
 def test_small_scores_stay_small_where_their_size_counts(xp, kernel):
     q, k, v = np.array([[1e-200]]), np.array([[1e-200], [3e-200]]), np.array([[1.0], [2.0]])
