@@ -7,10 +7,11 @@ from functools import partial
 from itertools import product
 from operator import mul
 
+import array_api_compat.numpy
 import numpy as np
 import pytest
 
-from attnsep import attention, kernels, reference, tokens
+from attnsep import _fast, attention, kernels, reference, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import attend, distinct_rows, query_scores, row_scores, values
 from attnsep.data import TokenData
@@ -310,6 +311,58 @@ def test_small_scores_stay_small_where_their_size_counts(xp, kernel):
     np.testing.assert_allclose(to_numpy(attend(*map(xp.asarray, (q, k, v)), kernel=kernel)), 1.5, rtol=1e-15)
     found = values(*map(xp.asarray, (1e200 * k, 1e200 * k, v, np.array([[1e-320]]))), kernel)
     np.testing.assert_allclose(to_numpy(found), 1.5, rtol=1e-15)
+
+
+TINY = np.finfo(float).smallest_normal
+# What to multiply, in which place, by what; whether digits are kept then, and whether they are if features underflow.
+KEPT = [
+    ("q", (1, 0), 1.0, True, True),
+    ("q", (1, slice(None)), 1e-320, False, False),
+    ("q", (1, slice(None)), 1e-307, True, True),
+    ("q", (1, slice(None)), 1e307, False, False),
+    ("q", (1, slice(None)), 1e306, True, True),
+    ("k", (slice(None), 1), 0.6 * TINY, False, False),
+    ("k", (slice(None), 1), 1.1 * TINY, True, True),
+    ("k", (slice(None), 1), 0.0, True, False),
+    ("k", (slice(None), 0), 1e307, False, False),
+    ("v", (slice(None), 2), 0.1 * TINY, False, False),
+    ("v", (slice(None), 2), 2 * TINY, True, True),
+    ("v", (slice(None), 2), 0.0, True, True),
+    ("v", (3, 0), 1e308, False, False),
+    ("v", (3, 0), -1e308, False, False),
+    ("v", (3, 0), 1e306, True, True),
+]
+
+
+@pytest.mark.parametrize("linear", [_fast.linear_attention, partial(attention._linear_plain, array_api_compat.numpy)])
+@pytest.mark.parametrize(("name", "place", "factor", "kept", "kept_of_features"), KEPT)
+def test_a_call_says_whether_digits_can_have_been_lost(linear, name, place, factor, kept, kept_of_features):
+    arrays = {"q": np.ones((3, 2)), "k": np.ones((5, 2)), "v": np.ones((5, 4))}
+    arrays[name][place] *= factor
+    for exact_zeros, wanted in ((True, kept), (False, kept_of_features)):
+        with np.errstate(all="ignore"):
+            _, _, found = linear(*arrays.values(), exact=exact_zeros)
+        assert found is wanted
+
+
+def test_small_rows_and_small_values_together_lose_digits():
+    q, k, v = np.ones((3, 2)), np.ones((5, 2)), np.ones((5, 4))
+    q[1], v[:, 2] = 1e-150, 1e-200
+    for linear in (_fast.linear_attention, partial(attention._linear_plain, array_api_compat.numpy)):
+        assert linear(q, k, v)[2] is False
+
+
+def test_rows_whose_products_stay_among_the_floats(xp):
+    q = [[1.0, 1.0, 0.0], [1e-300, 1.0, 1.0], [1e300, 1.0, 1.0], [0.0, 0.0, 0.0], [-1e300, 1.0, 1.0]]
+    for k, wanted in (
+        ([[1e-10, 1.0, 0.0], [1.0, -1.0, 1.0]], [True, False, True, True, True]),
+        ([[1e8, 1.0, 0.0], [1.0, 1.0, 1.0]], [True, True, False, True, False]),
+        ([[1e-10, 1.0, 0.0], [1.0, -1e8, 1.0]], [True, False, False, True, False]),
+    ):
+        with np.errstate(over="ignore"):
+            found = attention._rows_in_range(xp, xp.asarray(q), xp.asarray(k))
+            assert to_numpy(found)[:, 0].tolist() == wanted
+            assert attention._in_range(xp, xp.asarray(q), xp.asarray(k)) is False
 
 
 def test_a_row_sum_is_refused_by_what_its_additions_may_be_off():
