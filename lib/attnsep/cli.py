@@ -307,6 +307,7 @@ def _fires(options):
 def _fires_row(options):
     data = TokenData(n=options.n, d=options.d, a=options.a, c=options.c, gap=options.gap)
     require_integer("seed", options.seed, least=0)
+    require_integer("draws", options.draws, least=1)  # though an exact law needs none
     parameters = (data.n, data.d, options.m, data.a, data.c, options.kernel, data.gap)
     sampled = require_kernel(options.kernel).name in sampling.SAMPLED
     found = _sampled(options, parameters) if sampled else _exact(options, parameters, data)
@@ -348,7 +349,7 @@ def _exact(options, parameters, data):
 
 
 def _sampled(options, parameters):
-    draws = require_integer("draws", options.draws, least=1)
+    draws = options.draws
     one, hits = (
         sampling.fired_networks(np.random.default_rng(options.seed), *parameters, draws=number) for number in (1, draws)
     )

@@ -189,6 +189,8 @@ def test_sizes(capsys, words, exact):
         (["fires", "--n", "6", "--d", "5", "--m", "1", "--a", "-1", "--c", ".5"], "a = '-1': must be at least 0"),
         (["fires", "--n", "6", "--d", "5", "--m", "1", "--a", "1", "--c", "1"], "c = '1': must lie strictly"),
         (["fires", *WORKED, "--a", "1", "--seed", "-1"], "seed = -1: must be at least 0"),
+        (["fires", *WORKED, "--a", "1", "--draws", "-1"], "draws = -1: must be at least 1"),
+        (["fires", *WORKED, "--a", "1", "--draws", "0", "--kernel", "topk:3"], "draws = 0: must be at least 1"),
         (["fires", *WORKED, "--a", "1", "--kernel", "cosine"], "kernel = 'cosine': must be one of"),
         (["fires", *WORKED], "--a"),
         (["sizes", "--delta", "1e-1000000000", "--a0", "0", "--a1", "1", "--c", ".5"], "delta = '1e-1000000000': must"),
