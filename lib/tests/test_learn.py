@@ -254,6 +254,24 @@ def test_rows_are_stored_in_one_order_and_a_run_once(tmp_path):
     assert [item.name for item in tmp_path.iterdir()] == ["t.jsonl"]
 
 
+def test_settings_written_otherwise_are_the_same_run(tmp_path):
+    path, edge = tmp_path / "t.jsonl", ROW | {"task": "edge", "settings": task("edge").settings}
+    for row, others in (
+        (ROW, [{"pairs": "3"}, {"pairs": 3, "width": "64", "rate": "1e-3"}]),
+        (edge, [{}, {"a": 0.7, "n": "32"}, {"noise": "0.15", "c": 0.5}]),
+    ):
+        whole = row["settings"]
+        others = [*others, dict(reversed(whole.items())), {name: str(value) for name, value in whole.items()}]
+        for other in others:
+            path.write_text(json.dumps(row | {"settings": other}), encoding="utf-8")
+            assert json.dumps(table.read_rows(path)) == json.dumps([row])
+            table.add_row(path, row | {"seed": 1})
+            table.add_row(path, row | {"steps": 700})
+            table.add_row(path, row | {"steps": 800, "settings": other})
+            assert path.read_text(encoding="utf-8") == table.rows_text([row | {"steps": 800}, row | {"seed": 1}])
+            assert table.command(row | {"settings": other}) == table.command(row)
+
+
 ADD = """
 import json, sys
 from attnsep.learn import table

@@ -43,7 +43,9 @@ def read_rows(path=None):
 
 
 def require_row(row):
-    """Return the row of a table, or raise an error that says what it lacks.
+    """Return the row of a table, its settings complete and as its task has them, or raise an error that says why not.
+
+    Settings of another JSON type, in another order or without a default are the same run.
 
     Examples
     --------
@@ -54,10 +56,10 @@ def require_row(row):
     """
     if not isinstance(row, dict) or not row.keys() >= FIELDS or not isinstance(row["result"], dict):
         raise TypeError(f"row = {text_of(row)}: must be a row of attnsep learn")
-    task(row["task"], row["settings"])
+    settings = task(row["task"], row["settings"]).settings
     require_learn_kernel(row["kernel"])
     require_integer("seed", row["seed"], least=0)
-    return row
+    return row | {"settings": settings}
 
 
 def rows_text(rows):
@@ -100,7 +102,7 @@ def add_row(path, row):
     -----
     Several processes may add rows to one table: ``files.locked`` lets one after the other read, change and write it.
     """
-    require_row(row)
+    row = require_row(row)
     with naming("path", path), locked(path):
         rows = read_rows(path) if Path(path).is_file() else []
         write(path, rows_text([other for other in rows if run_of(other) != run_of(row)] + [row]))
@@ -137,7 +139,7 @@ def command(row):
     >>> command(read_rows()[0]).startswith("attnsep learn ")
     True
     """
-    require_row(row)
+    row = require_row(row)
     default = task(row["task"]).settings
     changed = [f"{name}={value}" for name, value in row["settings"].items() if value != default[name]]
     words = f"attnsep learn {row['task']} --kernel {row['kernel']} --seed {row['seed']}"
