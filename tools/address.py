@@ -12,9 +12,13 @@ import tomllib
 
 import yaml
 
+from attnsep.arrays import text_of
 from tools.files import PENDING, ROOT, finish, pending, store
 
-PUBLIC = re.compile(r"https://[A-Za-z0-9.-]+(/(?!\.+(/|$))[A-Za-z0-9_.-]+){2}(?<!\.git)")
+USAGE = "usage: python -m tools.address https://host/owner/repository"
+LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+HOST = rf"(?=[^/]{{1,253}}/)({LABEL}\.)+(?=[A-Za-z]){LABEL}"  # the last label begins with a letter: no IP address
+PUBLIC = re.compile(rf"https://{HOST}(/(?!\.+(/|$))[A-Za-z0-9_.-]+){{2}}(?<!(?i:\.git))")
 ON_COLAB = """\
 try:
     import attnsep  # noqa: F401
@@ -155,9 +159,13 @@ CHAPTER = (_write_chapter, _read_chapter, "the first cell that `make notebooks` 
 
 def main(*words):
     """Write it; return the exit status."""
+    if words in (("--help",), ("-h",)):
+        print(USAGE)
+        return 0
     url = " ".join(words)
     if not PUBLIC.fullmatch(url):
-        print(f"URL={url}: must be https://host/owner/repository, without .git at its end", file=sys.stderr)
+        rule = "must be https://host/owner/repository, the host like example.org, without .git at its end"
+        print(f"URL = {text_of(url)}: {rule}", file=sys.stderr)
         return 2
     try:
         kept = finish()  # of an interrupted run; its files are read below

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
+from attnsep.arrays import text_of
 from tools import address, files
 from tools.address import CHAPTER, FILES, launch_source, rewritten
 from tools.files import CHAPTERS, ROOT
@@ -113,13 +114,39 @@ def test_it_appears_everywhere_is_replaced_and_stays(place, capsys):
         *["", "example.org/a/b", "http://example.org/a/b", "https://example.org/a", "https://example.org/a/b/c"],
         *["https:///a/b", "https://example.org/a/..", "https://example.org/./b", "https://example.org/a/b c"],
         *["https://example.org/a/b?c", "https://me@example.org/a/b", 'https://example.org/a/b"', "https://ex.org/ä/b"],
+        *["https://example/a/b", "https://-/a/b", "https://./a/b", "https://example..org/a/b", "https://.org/a/b"],
+        *["https://example.org./a/b", "https://-a.org/a/b", "https://a-.org/a/b", "https://a.org-/a/b"],
+        *["https://a_b.org/a/b", "https://exämple.org/a/b", "https://127.0.0.1/a/b", "https://example.org:8/a/b"],
+        *[f"https://{'a' * 64}.org/a/b", f"https://{'a.' * 126}org/a/b", OTHER + ".GIT", OTHER + ".Git"],
         *[OTHER + ".git", OTHER + "/", OTHER + "\n", "git@github.com:a/b"],
     ],
 )
 def test_what_is_no_address_is_refused(place, url, capsys):
     before = contents(place)
     assert address.main(url) == 2
-    assert f"URL={url}: must be https://host/owner/repository" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.startswith(f"URL = {text_of(url)}: must be https://host/owner/repository")
+    assert said.count("\n") == 1
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize("host", ["a.b", "xn--bcher-kva.example", "1-a.2.Example.ORG", "a" * 63 + ".org"])
+def test_every_host_name_is_taken(place, host):
+    assert address.main(f"https://{host}/git/a.git.b") == 0
+
+
+def test_a_long_address_is_shown_in_short(place, capsys):
+    assert address.main("https://example.org/" + "a" * 10_000) == 2
+    assert len(capsys.readouterr().err) < 300
+
+
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_help_is_a_usage_line(place, word, capsys):
+    before = contents(place)
+    assert address.main(word) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "usage: python -m tools.address https://host/owner/repository\n"
+    assert captured.err == ""
     assert contents(place) == before
 
 
