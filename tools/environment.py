@@ -161,7 +161,9 @@ def alone(folder):
     """
     import fcntl
 
-    lock = os.open(ROOT, os.O_RDONLY)
+    opened = os.open(ROOT, os.O_RDONLY)
+    lock = fcntl.fcntl(opened, fcntl.F_DUPFD, 3)  # where standard input is closed, children would read this folder
+    os.close(opened)
     try:
         os.set_inheritable(lock, True)
         try:

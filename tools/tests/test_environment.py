@@ -282,6 +282,14 @@ def test_kill_9_of_one_leaves_the_installer_the_lock_until_it_has_ended(project,
     assert installed(project) == ["book", "book"]  # nobody knows how far the first came
 
 
+def test_without_a_standard_input_the_lock_does_not_take_its_place(project, surroundings):
+    program = PROCESS.format(root=str(ROOT), install=INSTALL).replace("input();", "")
+    words = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-c", program, "book"]
+    run = subprocess.run(words, cwd=project, env=surroundings, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert installed(project) == ["book"]
+
+
 def test_a_file_system_without_locks_is_no_obstacle(project, monkeypatch):
     import fcntl
 
