@@ -2,6 +2,7 @@
 
 import errno
 import glob
+import json
 import os
 import shutil
 import stat
@@ -46,6 +47,52 @@ def read(path):
     except UnicodeDecodeError as error:
         found = f"byte {content[error.start]:#04x} at position {error.start} fits none"
     raise ValueError(f"must be encoded in UTF-8; {found}")
+
+
+def from_json(text):
+    """Return what a JSON text of a user's says.
+
+    Raises
+    ------
+    ValueError
+        In plain words, if it is no JSON text, has a key twice in one object, or has a number that is too long.
+
+    Examples
+    --------
+    >>> from_json('{"seed": 3}')
+    {'seed': 3}
+    >>> from_json('{"seed": 3, "seed": 4}')
+    Traceback (most recent call last):
+    ...
+    ValueError: key 'seed': must stand in an object only once
+    """
+    if not text.strip():
+        raise ValueError("it is empty")
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"it is no JSON text: {error.msg[:1].lower()}{error.msg[1:]}, {place}") from None
+    except RecursionError:
+        raise ValueError("its lists and objects are nested too deeply") from None
+
+
+def _object(pairs):
+    from attnsep.arrays import text_of
+
+    found = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {text_of(key)}: must stand in an object only once")
+        found[key] = value
+    return found
+
+
+def _integer(digits):
+    try:
+        return int(digits)
+    except ValueError:  # more than Python reads
+        raise ValueError(f"a number of {len(digits)} characters: is too long") from None
 
 
 def write(path, content):
@@ -197,7 +244,7 @@ def why(error):
     """
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    if type(error) in (ValueError, RuntimeError):
+    if type(error) in (ValueError, TypeError, RuntimeError):
         return str(error)
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 

@@ -345,12 +345,64 @@ def test_a_row_goes_to_a_device_alone_and_through_links(tmp_path):
     assert len(table.read_rows(target)) == 2
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '[{"task": "edge", "kernel": "softmax", "seed": 0, "settings": [3]}]'])
-def test_what_is_no_grid_is_one_sentence(tmp_path, capsys, text):
+PART = {"task": "edge", "kernel": "softmax", "seed": 0, "settings": {}}
+
+
+def without(key):
+    return {name: value for name, value in PART.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "it is empty"),
+        (" \n", "it is empty"),
+        ("[3", "it is no JSON text: expecting ',' delimiter, line 1, column 3"),
+        ("grid", "it is no JSON text: expecting value, line 1, column 1"),
+        ("[" * 100_000, "its lists and objects are nested too deeply"),
+        ("9" * 5000, "a number of 5000 characters: is too long"),
+        (json.dumps([PART]).replace('"seed": 0', f'"seed": {"9" * 5000}'), "a number of 5000 characters: is too long"),
+        (json.dumps([PART]).replace("{", '{"seed": 1, ', 1), "key 'seed': must stand in an object only once"),
+        (json.dumps([PART]).replace("{}", '{"n": 32, "n": 64}'), "key 'n': must stand in an object only once"),
+        ([], "grid = []: must be a list of at least one object"),
+        ({}, "grid = {}: must be a list of at least one object"),
+        (None, "grid = None: must be a list of at least one object"),
+        ([PART, 3], "entry 2 = 3: must be an object with the keys task, kernel, seed, settings"),
+        ([PART, [PART]], "entry 2 = [{"),
+        *(([without(key)], f"entry 1, key '{key}': is missing; the keys must be task, ") for key in PART),
+        ([PART | {"more": 1}], "entry 1, key 'more': must be one of task, kernel, seed, settings"),
+        ([PART | {"": 1}], "entry 1, key '': must be one of task, kernel, seed, settings"),
+        *(([PART | {key: []}], f"entry 1, {key} = []: must ") for key in PART),
+        ([PART, PART | {"settings": {"n": [32], "noise": []}}], "entry 2, noise = []: must have at least one value"),
+        ([PART | {"settings": [3]}], "entry 1, settings = [3]: must be an object"),
+        ([PART | {"seed": "one"}], "seed = 'one': must be an integer"),
+        ([PART | {"settings": {"n": [[32]]}}], "n = [32]: must be an integer"),
+    ],
+)
+def test_what_is_no_grid_is_one_sentence(tmp_path, capsys, content, message):
     path = tmp_path / "g.json"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     assert cli.main(["learn", "--grid", str(path)]) == 2
-    assert "is no grid (" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f": is no grid ({message}" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "it is no JSON text: expecting property name enclosed in double quotes, line 1, column 2"),
+        (json.dumps(ROW).replace("{", '{"seed": 1, ', 1), "key 'seed': must stand in an object only once"),
+        (json.dumps(ROW).replace('"at": 100', f'"at": {"9" * 5000}'), "a number of 5000 characters: is too long"),
+        ("3", "row = 3: must be a row of attnsep learn"),
+    ],
+)
+def test_what_is_no_table_is_one_sentence(tmp_path, text, message):
+    path = tmp_path / "t.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError) as caught:
+        table.read_rows(path)
+    assert str(caught.value).endswith(f": is no table of attnsep learn ({message})")
 
 
 @pytest.mark.parametrize("change", [{"task": "chess"}, {"kernel": "hard"}, {"settings": {"n": 1}}, {"seed": -1}])

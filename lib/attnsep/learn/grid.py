@@ -1,6 +1,5 @@
 """Many runs: a grid of tasks, kernels, seeds and settings, on one machine or on a Dask cluster."""
 
-import json
 import logging
 from concurrent.futures import CancelledError, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -10,10 +9,10 @@ from itertools import product
 from threading import Thread
 
 from attnsep.arrays import text_of
-from attnsep.data import require_integer, require_items
-from attnsep.files import read, why
+from attnsep.data import require_integer
+from attnsep.files import from_json, read, why
 from attnsep.learn.model import require_learn_kernel
-from attnsep.learn.table import run_of
+from attnsep.learn.table import RUN, run_of
 from attnsep.learn.tasks import MISSING, task
 from attnsep.learn.train import train
 from attnsep.processes import ENDED, FreshProcesses
@@ -28,7 +27,7 @@ def read_grid(path):
     ----------
     path : str or path
         A JSON file in UTF-8: a list of objects with ``task``, ``kernel``, ``seed`` and ``settings``, where a list of
-        values stands for each of them.
+        values stands for each of them; no list is empty, and no object has other keys or one twice.
 
     Returns
     -------
@@ -41,17 +40,31 @@ def read_grid(path):
         If there is no such file, or it is no grid.
     """
     try:
-        runs = [run for part in require_items("grid", json.loads(read(path))) for run in _runs(**part)]
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+        parts = from_json(read(path))
+        if not isinstance(parts, list) or not parts:
+            raise ValueError(f"grid = {text_of(parts)}: must be a list of at least one object")
+        runs = [run for number, part in enumerate(parts, 1) for run in _runs(f"entry {number}", part)]
+    except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"path = {text_of(path)}: is no grid ({why(error)})") from None
     return list({run_of(run): run for run in runs}.values())
 
 
-def _runs(task, kernel, seed, settings):
+def _runs(place, part):
+    if not isinstance(part, dict):
+        raise TypeError(f"{place} = {text_of(part)}: must be an object with the keys {', '.join(RUN)}")
+    for key in RUN:
+        if key not in part:
+            raise ValueError(f"{place}, key {key!r}: is missing; the keys must be {', '.join(RUN)}")
+    for key in part:
+        if key not in RUN:
+            raise ValueError(f"{place}, key {text_of(key)}: must be one of {', '.join(RUN)}")
+    settings = part["settings"]
     if not isinstance(settings, dict):
-        raise TypeError(f"settings = {text_of(settings)}: must be an object")
-    for name, one, number, *values in product(*map(_values, (task, kernel, seed, *settings.values()))):
-        yield _run(name, one, number, dict(zip(settings, values, strict=True)))
+        raise TypeError(f"{place}, settings = {text_of(settings)}: must be an object")
+    keys = {key: part[key] for key in RUN if key != "settings"}
+    values = [_values(f"{place}, {key}", value) for key, value in (*keys.items(), *settings.items())]
+    for name, kernel, seed, *chosen in product(*values):
+        yield _run(name, kernel, seed, dict(zip(settings, chosen, strict=True)))
 
 
 def _run(name, kernel, seed, settings):
@@ -64,7 +77,9 @@ def _run(name, kernel, seed, settings):
     }
 
 
-def _values(value):
+def _values(name, value):
+    if value == []:
+        raise ValueError(f"{name} = []: must have at least one value")
     return value if isinstance(value, list) else [value]
 
 

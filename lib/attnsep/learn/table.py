@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 
 from attnsep.arrays import require_choice, text_of
 from attnsep.data import require_integer, require_items, require_real
-from attnsep.files import locked, naming, read, why, write
+from attnsep.files import from_json, locked, naming, read, why, write
 from attnsep.learn.model import require_learn_kernel
 from attnsep.learn.tasks import TASKS, task
 
@@ -37,8 +37,8 @@ def read_rows(path=None):
     """
     path = table_path() if path is None else path
     try:
-        return [require_row(json.loads(line)) for line in read(path).split("\n") if line.strip()]
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+        return [require_row(from_json(line)) for line in read(path).split("\n") if line.strip()]
+    except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"path = {text_of(path)}: is no table of attnsep learn ({why(error)})") from None
 
 
