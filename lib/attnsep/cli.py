@@ -27,7 +27,7 @@ from attnsep.claims.framework import alarm_sentence, claims, find
 from attnsep.claims.record import differences, read_record
 from attnsep.data import TokenData, require_integer
 from attnsep.exact import clopper_pearson, fires_probability
-from attnsep.files import require_writable, why
+from attnsep.files import is_same, require_writable, why
 from attnsep.learn import table
 from attnsep.learn.model import KERNELS
 from attnsep.learn.tasks import TASKS, task
@@ -254,10 +254,12 @@ def _learn(options):
     if options.grid is None and options.dask is not None:
         raise ValueError(f"--dask {options.dask}: is for --grid, not for one task")
     if options.checkpoint is not None:
-        require_writable("--checkpoint", options.checkpoint)  # before minutes of work
+        require_writable("--checkpoint", options.checkpoint, kept=True)  # before minutes of work
     done = []
     if options.out is not None:
         require_writable("--out", options.out)
+        if options.checkpoint is not None and is_same(options.checkpoint, options.out):
+            raise ValueError(f"--checkpoint, --out = {text_of(options.out)}: must be two files")
         done = table.read_rows(options.out) if Path(options.out).is_file() else []
     progress = not options.json
     if options.grid is None:

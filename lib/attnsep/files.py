@@ -137,7 +137,7 @@ def write(path, content):
         os.replace(temporary, target)
 
 
-def require_writable(name, path):
+def require_writable(name, path, *, kept=False):
     """Raise an error that names the argument unless `write` can write this file; nothing is changed.
 
     Parameters
@@ -146,6 +146,8 @@ def require_writable(name, path):
         What the error should call the path.
     path : str or path
         The file, which may be new.
+    kept : bool
+        What is written must be there later, so no device will do.
 
     Raises
     ------
@@ -165,6 +167,28 @@ def require_writable(name, path):
         if not _is_device(target):
             with _temporary(target, private=True):
                 pass
+        elif kept:
+            raise OSError(errno.EINVAL, "it is no regular file, which could be read again")
+
+
+def is_same(path, other):
+    """Return whether two names are of one file, there or not yet there; of one device too.
+
+    Raises
+    ------
+    OSError
+        If one can be no file.
+
+    Examples
+    --------
+    >>> is_same("rows.jsonl", "./rows.jsonl"), is_same("rows.jsonl", "state")
+    (True, False)
+    """
+    one, two = _target(path), _target(other)
+    try:
+        return one.samefile(two)
+    except FileNotFoundError:  # one of them is new
+        return one.name == two.name and one.parent.samefile(two.parent)
 
 
 @contextmanager

@@ -390,3 +390,24 @@ def test_no_work_is_done_for_a_place_that_takes_nothing(monkeypatch, capsys, tmp
             assert cli.main([*words, option, str(place)]) == 2
             assert capsys.readouterr().err.startswith(f"attnsep: {option} = ")
     assert sorted(tmp_path.iterdir()) == [tmp_path / "file", tmp_path / "pipe"]
+
+
+def test_a_checkpoint_is_a_regular_file_and_not_the_table(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("attnsep.learn.train.train", lambda *_, **__: pytest.fail("has begun"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "way").symlink_to(tmp_path)
+    (tmp_path / "link").symlink_to("new")
+    (tmp_path / "old").touch()
+    os.link("old", "hard")
+    before = sorted(tmp_path.iterdir())
+    pairs = [("new", "new"), ("new", "./new"), ("link", "new"), ("way/new", str(tmp_path / "new"))]
+    for one, other in [*pairs, ("old", "hard"), ("old", "way/old")]:
+        for checkpoint, out in ((one, other), (other, one)):
+            assert cli.main(["learn", "retrieval", "--checkpoint", checkpoint, "--out", out]) == 2
+            assert capsys.readouterr().err == f"attnsep: --checkpoint, --out = {out!r}: must be two files\n"
+    (tmp_path / "null").symlink_to(os.devnull)
+    for place in (os.devnull, "null"):
+        assert cli.main(["learn", "retrieval", "--checkpoint", place, "--out", "new"]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"attnsep: --checkpoint = {place!r}: cannot be written (it is no regular file, ")
+    assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "null"])

@@ -400,7 +400,7 @@ def test_what_is_no_grid_is_one_sentence(tmp_path, capsys, content, message):
 def test_what_is_no_table_is_one_sentence(tmp_path, text, message):
     path = tmp_path / "t.jsonl"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match="is no table") as caught:
         table.read_rows(path)
     assert str(caught.value).endswith(f": is no table of attnsep learn ({message})")
 

@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 import time
+import zipfile
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.metadata import version
@@ -77,7 +78,7 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
     run = {"task": chosen.name, "kernel": kernel, "seed": require_integer("seed", seed, least=0, most=2**32 - 1)}
     run["settings"] = chosen.settings
     if checkpoint is not None:
-        require_writable("checkpoint", checkpoint)
+        require_writable("checkpoint", checkpoint, kept=True)
     jax, optax = _libraries()
     versions = {"Python": platform.python_version()} | {
         name: version(package) for name, package in (("NumPy", "numpy"), ("JAX", "jax"), ("Optax", "optax"))
@@ -281,11 +282,24 @@ def _write_checkpoint(jax, path, state, log, data, run):
 def _read_checkpoint(jax, path, state, run):
     """Return state, log and the data's generator state, or raise a ValueError that says why not."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             text = json.loads(str(stored["text"]))
+            earlier, log, data = (dict(text[name]) for name in ("run", "log", "data"))
             leaves = [jax.numpy.asarray(stored[f"leaf{k}"]) for k in range(len(jax.tree.leaves(state)))]
     except Exception as error:  # numpy, zipfile and json have their own words for a file that is none of theirs
-        raise ValueError(f"checkpoint = {text_of(str(path))}: is no checkpoint ({type(error).__name__})") from None
-    if differ := [name for name in run if json.loads(json.dumps(run[name])) != text["run"].get(name)]:
+        raise ValueError(
+            f"checkpoint = {text_of(os.fspath(path))}: is no checkpoint: {_why_none(path, error)}"
+        ) from None
+    if differ := [name for name in run if json.loads(json.dumps(run[name])) != earlier.get(name)]:
         raise ValueError(f"checkpoint = {text_of(str(path))}: belongs to a run with another {', '.join(differ)}")
-    return jax.tree.unflatten(jax.tree.structure(state), leaves), text["log"], text["data"]
+    return jax.tree.unflatten(jax.tree.structure(state), leaves), log, data
+
+
+def _why_none(path, error):
+    if isinstance(error, OSError):
+        return f"it cannot be read ({why(error)})"
+    if not os.path.getsize(path):
+        return "it is empty"
+    if not zipfile.is_zipfile(path):
+        return "it is no archive of numpy, or only a part of one"
+    return "it is an archive of something else, or damaged"

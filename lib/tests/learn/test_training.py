@@ -1,6 +1,8 @@
 """Training with JAX: the same numbers as NumPy, right gradients, rows that a second run and a killed run repeat."""
 
+import io
 import json
+import os
 import sys
 from contextlib import nullcontext
 
@@ -198,14 +200,39 @@ def test_a_checkpoint_of_another_run_is_rejected(tmp_path):
     ):
         with pytest.raises(ValueError, match=f"belongs to a run with another {what}"):
             train(task("retrieval", settings), kernel, seed, checkpoint=path)
-    path.write_text("no checkpoint", encoding="utf-8")
-    with pytest.raises(ValueError, match="is no checkpoint"):
-        train(task("retrieval", TINY), "softmax", 0, checkpoint=path)
+
+
+def test_what_is_no_checkpoint_is_told_in_words(tmp_path):
+    path, chosen = tmp_path / "state", task("retrieval", TINY)
+    train(chosen, "softmax", 0, checkpoint=path)
+    whole = path.read_bytes()
+
+    def bytes_of(save, *values, **named):
+        file = io.BytesIO()
+        save(file, *values, **named)
+        return file.getvalue()
+
+    other = "it is an archive of something else, or damaged"
+    for content, reason in (
+        (b"", "it is empty"),
+        (b"no checkpoint", "it is no archive of numpy, or only a part of one"),
+        (whole[: len(whole) // 2], "it is no archive of numpy, or only a part of one"),
+        (bytes_of(np.save, np.zeros(3)), "it is no archive of numpy, or only a part of one"),
+        (bytes_of(np.savez, np.zeros(3)), other),
+        *((bytes_of(np.savez, text=np.array(text)), other) for text in ("x", "3", "[]", '{"run": 3}')),
+        (whole.replace(b"leaf1", b"leafx"), other),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="is no checkpoint") as caught:
+            train(chosen, "softmax", 0, checkpoint=path)
+        assert str(caught.value) == f"checkpoint = {str(path)!r}: is no checkpoint: {reason}"
+        assert path.read_bytes() == content
 
 
 def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_training(tmp_path, monkeypatch):
     monkeypatch.setattr("attnsep.learn.train._libraries", lambda: pytest.fail("has begun"))
-    for path in (tmp_path, tmp_path / "none" / "state"):
+    (tmp_path / "link").symlink_to(os.devnull)
+    for path in (tmp_path, tmp_path / "none" / "state", os.devnull, tmp_path / "link"):
         with pytest.raises(ValueError, match=r"^checkpoint = .*: cannot be written"):
             train(task("retrieval", TINY), "softmax", 0, checkpoint=path)
 
