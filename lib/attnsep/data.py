@@ -12,7 +12,6 @@ from attnsep.arrays import given_namespace, require_choice, require_plain, requi
 LARGEST_EXPONENT = 300  # beyond, a number would overflow where the laws turn it into a double
 MOST_ENTRIES = 3 * 10**8  # of one array: 2.4 GB
 MOST_DIGITS = 4000  # Python prints 4300
-MOST_BITS = math.floor(3.32 * MOST_DIGITS)
 SMALLEST, BEYOND = Fraction(1, 10**1000), 10 ** (LARGEST_EXPONENT + 1)  # of decimals
 
 
@@ -344,7 +343,7 @@ def require_decimal(name, value, least=0):
         raise ValueError(f"{name} = {text_of(value)}: must be at least {least}")
     if exact > 10**LARGEST_EXPONENT:
         raise ValueError(f"{name} = {text_of(value)}: must be at most 1e{LARGEST_EXPONENT}")
-    if max(exact.as_integer_ratio()).bit_length() > MOST_BITS:
+    if max(exact.as_integer_ratio()).bit_length() > 3.32 * MOST_DIGITS:
         raise ValueError(f"{name} = {text_of(value)}: must have at most {MOST_DIGITS} digits")
     return exact
 
