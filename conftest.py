@@ -8,8 +8,10 @@ import pytest
 
 @pytest.fixture
 def nothing_set(monkeypatch):
-    """Let the library's own variables be unset, as for most people; its defaults are what such a test is about."""
-    for name in [name for name in os.environ if name.startswith("ATTNSEP_")]:
+    """Let the variables that the library reads be unset, as for most people, and those of which `bench` warns."""
+    from attnsep.bench import BLAS_SETTINGS
+
+    for name in [name for name in os.environ if name.startswith("ATTNSEP_") or name in BLAS_SETTINGS]:
         monkeypatch.delenv(name)
 
 

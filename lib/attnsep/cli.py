@@ -39,7 +39,7 @@ ALARM = 1e-6
 DASK_HELP = (
     "let the workers of this Dask scheduler train the grid; it has 5 seconds to answer and 30 for its first worker"
 )
-LONGEST = 100  # characters of a word that an error shows
+LONGEST = 300  # characters of a word that an error shows; few paths are longer
 
 
 def main(arguments=None):

@@ -322,14 +322,7 @@ def test_other_bad_input_is_rejected():
 SMALL = ["bench", "--n", "4", "8", "--d", "3", "--seconds", "0.001"]
 
 
-@pytest.fixture
-def blas_as_it_is(monkeypatch):
-    """Let nothing be set that changes NumPy's speed, of which the command warns."""
-    for name in bench.BLAS_SETTINGS:
-        monkeypatch.delenv(name, raising=False)
-
-
-def test_command_prints_and_stores(blas_as_it_is, capsys, tmp_path):
+def test_command_prints_and_stores(nothing_set, capsys, tmp_path):
     path = tmp_path / "b.json"
     assert cli.main([*SMALL, "--json", "--out", str(path)]) == 0
     captured = capsys.readouterr()
@@ -343,7 +336,7 @@ def test_command_prints_and_stores(blas_as_it_is, capsys, tmp_path):
     } == {("float64", "3", "4"), ("float64", "3", "8")}
 
 
-def test_command_says_what_is_wrong(blas_as_it_is, capsys, tmp_path, monkeypatch):
+def test_command_says_what_is_wrong(nothing_set, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     assert cli.main([*SMALL, "--json"]) == 0
     assert "OPENBLAS_CORETYPE set" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from attnsep import bench, cli
+from attnsep.arrays import text_of
 from attnsep.claims import framework, record
 from lib.tests.children import run
 
@@ -375,7 +376,7 @@ def test_a_result_is_shown_even_where_it_can_no_longer_be_stored(monkeypatch, ca
     assert cli.main([*JSON["bench"], "--out", str(path), *json_too]) == 2
     captured = capsys.readouterr()
     assert len(captured.out) > 100
-    assert f"path = {str(path)!r}: cannot be written (No space left on device)" in captured.err
+    assert f"path = {text_of(str(path))}: cannot be written (No space left on device)" in captured.err
 
 
 @pytest.mark.parametrize("verb", ["bench", "learn"])

@@ -57,8 +57,6 @@ def command_lines(draw, verb):
 def test_a_sentence_and_an_exit_status(verb, capsys, monkeypatch):
     called, codes = 0, set()
     monkeypatch.setattr(bench, "MOST_REPEATS", bench.LEAST_REPEATS)  # whatever --seconds says
-    for name in bench.BLAS_SETTINGS:  # of which `bench` warns
-        monkeypatch.delenv(name, raising=False)
 
     @SETTINGS
     @given(command_lines(verb))

@@ -192,7 +192,8 @@ def test_where_more_cannot_be_installed_what_was_there_still_works(project, monk
 # Other processes: one that has begun to install waits for a line, so that a test can act in between.
 
 PROCESS = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 sys.path.insert(0, {root!r})
 from tools import environment
 environment.ROOT = "."

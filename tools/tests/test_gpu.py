@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attnsep.arrays import namespace
+from attnsep.arrays import namespace, text_of
 from attnsep.claims import framework, tables
 from tools import gpu
 
@@ -52,7 +52,7 @@ def test_a_rehearsal_does_not_replace_the_stored_result(quick, capsys):
 def test_a_place_that_cannot_be_written_to_is_named_before_anything_runs(quick, tmp_path, capsys):
     for path, why in ((tmp_path / "none" / "gpu.json", "its folder does not exist"), (tmp_path, "it is a folder")):
         assert rehearse(path) == 2
-        assert f"RESULT = {str(path)!r}: cannot be written ({why})" in capsys.readouterr().err
+        assert f"RESULT = {text_of(str(path))}: cannot be written ({why})" in capsys.readouterr().err
 
 
 def test_without_cupy_nothing_runs_and_one_sentence_says_why(quick, monkeypatch, tmp_path, capsys):
