@@ -26,7 +26,7 @@ class FreshProcesses(ProcessPoolExecutor):
     where they are started, where a file ``signal.py`` of the user's would be taken for Python's own.  An interruption
     from the keyboard is left to this process, and when it is gone, they go as well.
 
-    A process that something else ends gives ``concurrent.futures.process.BrokenProcessPool``.
+    A process that something else ends gives a ``BrokenProcessPool``, as in every such executor.
     """
 
     def __init__(self, jobs, **environment):
