@@ -12,7 +12,7 @@ RESULT ?=
 VERB ?= check
 
 .DEFAULT_GOAL := help
-.PHONY: help book lab test test-strict test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants gpu pdf address clean
+.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants gpu pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ test: $(VENV)/.ready  ## everything CI runs: check, slow tests, training, notebo
 
 test-strict: $(VENV)/.ready  ## notebooks, and the claims in them, on a second array library that stands in for a GPU
 	@$(RUN) tools.steps "strict notebooks"
+
+test-lab: $(VENV)/.ready  ## run a chapter in JupyterLab in the system's Chromium, and change a parameter
+	@$(RUN) tools.steps book lab
 
 test-web: $(VENV)/.ready  ## build the book and try its pages in the system's Chromium, offline, as a reader would
 	@$(RUN) tools.steps book web

@@ -12,6 +12,7 @@ from tools.places import kernel_environment, writable_places
 NOT_RUN = 77  # exit status of a step that finds no browser
 PYTEST = ("-m", "pytest", "-q", "-n", "2", "--dist", "loadfile")
 OUTCOMES = {0: "passed", NOT_RUN: "NOT RUN"}
+LAB = "web/test_lab.py"  # on a busy machine JupyterLab may take minutes; in no run that others wait for
 LEARN = "lib/tests/learn"  # training takes a minute, too long for daily life
 STEPS = {
     "format": ("-m", "ruff", "format", "--check", "."),
@@ -36,7 +37,8 @@ STEPS = {
         ".",
     ),
     "pages": ("-m", "tools.pages", "_build/html"),
-    "web": (*PYTEST[:-1], "worksteal", "web"),
+    "web": (*PYTEST[:-1], "worksteal", "--ignore", LAB, "web"),
+    "lab": ("-m", "pytest", "-q", LAB),
 }
 # A second array library, which promises nothing beyond the array API, stands in for a GPU.  The notebooks check every
 # claim, and their lines must be those that NumPy gave.  Not part of `make test`, whose time it would nearly double.

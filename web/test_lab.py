@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 
 import nbformat
 import pytest
@@ -14,9 +13,10 @@ from tools.lab import refresh
 PATIENCE = 300  # seconds; a machine may be slow
 CHAPTER = "lemma-d2"
 PARAMETER = ("for a in (0.7, 0.05):\n    found", "for a in (0.4, 0.05):\n    found")
+ALL_RAN = """before => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].every(
+    prompt => parseInt(prompt.textContent.slice(1)) > before)"""
 SETTINGS = {
     "notebook-extension/tracker": '{"windowingMode": "none"}',  # else only the cells in sight are in the page
-    "apputils-extension/notification": '{"fetchNews": "false", "checkForUpdates": false}',
 }
 
 
@@ -55,17 +55,16 @@ def code(notebook):
 
 
 def run_all(page, copy, ran_before=0):
-    """Run all cells, and save until the copy has the counts of that run; return its code cells."""
+    """Run all cells, save once the kernel has nothing left to do, and return the copy's code cells."""
+    idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+    idle.wait_for()  # a kernel that is not connected yet may miss cells
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        page.keyboard.press("Control+s")
-        page.wait_for_timeout(300)
-        cells = code(nbformat.read(copy, as_version=4))
-        if all((cell.execution_count or 0) > ran_before for cell in cells):
-            return cells
-    return pytest.fail(f"not all cells ran within {PATIENCE} s: {[cell.execution_count for cell in cells]}")
+    page.wait_for_function(ALL_RAN, arg=ran_before)
+    idle.wait_for()
+    page.keyboard.press("Control+s")
+    page.locator(".jp-mod-dirty").first.wait_for(state="detached")
+    return code(nbformat.read(copy, as_version=4))
 
 
 def printed(cells):

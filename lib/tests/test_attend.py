@@ -270,6 +270,7 @@ def test_products_that_are_floats_and_sums_that_are_none(xp, kernel):
         ("hard", "float64", [[1.0], [1e-10]], [[-1e300], [1e-290], [2e-290]]),
         ("hard", "float32", [[1.0], [1e-5]], [[-1e38], [1e-30], [2e-30]]),
         ("hard", "float64", [[1.0], [0.0]], [[-1e300], [0.0], [-1e-200]]),
+        ("hard", "float64", [[1e-200, 0.0]], [[0.0, 1e-200], [0.0, 2e-200]]),
         ("squared-relu", "float32", [[1.0]], [[-1e30], [1e-15], [2e-15], [1e-45]]),
         ("squared-relu", "float64", [[1.0], [1e50]], [[-1e200], [1e-300], [2e-300]]),
     ],
