@@ -68,7 +68,9 @@ def run_all(page, copy, ran_before=0):
 
 
 def printed(cells):
-    return ["".join(output.get("text", "") for output in cell.outputs) for cell in cells]
+    """Return what each cell printed; on stderr matplotlib may say that it builds its list of fonts."""
+    said = [[output.text for output in cell.outputs if output.get("name") == "stdout"] for cell in cells]
+    return ["".join(texts) for texts in said]
 
 
 def figures(cells):
