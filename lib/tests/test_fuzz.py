@@ -2117,7 +2117,9 @@ WITHOUT_ARGUMENTS = [
     tables.definitions_table,
 ]
 WITH_FILES = {"cost.read_result", "cost.write_result", "claims.tables.gpu_table"}
-WITH_FILES |= {f"files.{name}" for name in ("read", "write", "require_writable", "naming", "locked", "why")}
+WITH_FILES |= {
+    f"files.{name}" for name in ("read", "write", "require_writable", "naming", "locked", "why", "from_json", "is_same")
+}
 WITH_FILES |= {"learn.table.read_rows", "learn.table.add_row", "learn.grid.read_grid"}
 IN_OTHER_TESTS = {
     "processes.FreshProcesses.submit": "test_processes.py",

@@ -65,7 +65,7 @@ def test_make_test_runs_every_step():
     makefile = (files.ROOT / "Makefile").read_text(encoding="utf-8")
     line = re.search(r"^test:.*\n\t@\$\(RUN\) tools\.steps (.*)$", makefile, re.MULTILINE)[1]
     named = {first or second for first, second in re.findall(r'"([^"]+)"|(\S+)', line)}
-    elsewhere = {"fallback", "fuzz", "oracles", "strict notebooks"}  # make test-cupy, fuzz, test-oracles, test-strict
+    elsewhere = {"fallback", "fuzz", "lab", "oracles", "strict notebooks"}  # make test-cupy, test-lab and others
     assert named == steps.STEPS.keys() - elsewhere
 
 
