@@ -1,9 +1,18 @@
 """What a test may rely on, whatever surrounds it: one that needs a setting states it, by these fixtures or itself."""
 
+import gc
 import os
 import sys
 
 import pytest
+
+gc.disable()  # until all is collected: thousands of tests and all modules, which stay to the end
+
+
+def pytest_collection_finish():
+    """Let the garbage collector begin, and pass over what is there so far."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
@@ -28,5 +37,6 @@ def surroundings(tmp_path_factory):
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path_factory.mktemp("home")),
         "LANG": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",  # small products: starting threads would take a third of a child's time
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }

@@ -275,9 +275,9 @@ def closure_problems(notebooks, ledger=LEDGER):
     Every entry has a statement block in its chapter, labelled with its id, that shows its statement word for word and
     names its mark; every claim has a ``check`` there; every label and check names an entry; `uses` has no cycle.
     """
-    blocks = {}
-    found = []
+    blocks, checked, found = {}, {}, []
     for name, notebook in notebooks.items():
+        checked[name] = _checks(notebook)
         text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
         if len(BLOCK.findall(text)) != len(STATEMENT.findall(text)):
             found.append(f"{name}: a prf directive that is no block of backticks at the start of a line")
@@ -285,14 +285,14 @@ def closure_problems(notebooks, ledger=LEDGER):
             if label in blocks:
                 found.append(f"{name}: the label {label!r} stands twice")
             blocks[label] = (name, title, body)
-        found += [f"{name}: check({id!r}) names no claim" for id in _checks(notebook) if not _is_claim(ledger.get(id))]
+        found += [f"{name}: check({id!r}) names no claim" for id in checked[name] if not _is_claim(ledger.get(id))]
     found += [
         f"{blocks[label][0]}: the label {label!r} names nothing in the ledger"
         for label in blocks
         if label not in ledger
     ]
     for entry in ledger.values():
-        found += _entry_problems(entry, blocks, notebooks)
+        found += _entry_problems(entry, blocks, checked)
     return found + _uses_problems(ledger)
 
 
@@ -300,7 +300,7 @@ def _is_claim(entry):
     return isinstance(entry, Claim)
 
 
-def _entry_problems(entry, blocks, notebooks):
+def _entry_problems(entry, blocks, checked):
     chapter, title, body = blocks.get(entry.id, (None, "", ""))
     if chapter != entry.chapter:
         yield f"{entry.id}: no statement block in its chapter {entry.chapter!r} has this label"
@@ -312,7 +312,7 @@ def _entry_problems(entry, blocks, notebooks):
         yield f"{entry.id}: its block must have the class mark-{entry.mark}"
     if entry.mark not in title:
         yield f"{entry.id}: the title of its block must name its mark, {entry.mark}"
-    if _is_claim(entry) and entry.id not in _checks(notebooks[chapter]):
+    if _is_claim(entry) and entry.id not in checked[chapter]:
         yield f"{entry.id}: its chapter never calls check({entry.id!r})"
 
 

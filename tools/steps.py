@@ -10,7 +10,7 @@ from tools.files import PENDING, ROOT, pending
 from tools.places import kernel_environment, writable_places
 
 NOT_RUN = 77  # exit status of a step that finds no browser
-PYTEST = ("-m", "pytest", "-q", "-n", "2", "--dist", "loadfile")
+PYTEST = ("-m", "pytest", "-q", "-p", "xdist", "-n", "2", "--dist", "loadfile")
 OUTCOMES = {0: "passed", NOT_RUN: "NOT RUN"}
 LAB = "web/test_lab.py"  # on a busy machine JupyterLab may take minutes; in no run that others wait for
 LEARN = "lib/tests/learn"  # training takes a minute, too long for daily life
@@ -24,7 +24,7 @@ STEPS = {
     "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),
     "fallback": ("-m", "tools.cupy_fallback"),
     # nbval drives Jupyter, whose own warnings are not ours to turn into errors.
-    "notebooks": (*PYTEST, "--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters"),
+    "notebooks": (*PYTEST, "-p", "nbval", "--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters"),
     "book": (
         "-c",
         "from jupyter_book.cli.main import main; main()",
@@ -49,6 +49,8 @@ STEPS["fuzz"] = (*PYTEST, "lib/tests/test_fuzz.py", "lib/tests/test_fuzz_cli.py"
 # what only Python, pytest, Jupyter and Sphinx read: an empty value is as good as none.
 PLAIN = {
     "MPLBACKEND": "",  # figures go into cells and files
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # nbval alone takes a second in each process
+    "PYTHONDONTWRITEBYTECODE": "",  # each process would compile all tests again
     "PYTHONIOENCODING": "utf-8",  # pytest's processes tell each other the project's folder, umlauts and all
     "PYTHONOPTIMIZE": "",  # would remove the asserts that tests are made of
     "PYTHONSTARTUP": "",
@@ -71,6 +73,8 @@ def surroundings(name, places, empty):
     """Return the environment of a step; `places` as from `writable_places`, `empty` a folder for IPython's settings."""
     inherited = kernel_environment(empty) if "notebooks" in name else os.environ
     inherited = {key: value for key, value in inherited.items() if not key.startswith("PYTEST_")}
+    # Two processes share two cores: a second thread of BLAS in each would only wait.
+    inherited = {"OMP_NUM_THREADS": "1"} | inherited
     # Where Python cannot read this folder's name in the user's encoding, as with LC_ALL=C and PYTHONUTF8=0.
     unreadable = {"PYTHONUTF8": "1"} if any("\udc80" <= letter <= "\udcff" for letter in str(ROOT)) else {}
     return inherited | PLAIN | unreadable | places | ENVIRONMENT.get(name, {})

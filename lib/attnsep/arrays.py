@@ -181,6 +181,8 @@ def common_namespace(**arrays):
     ...
     TypeError: x = [1.0, 2.0]: must be an array (NumPy, CuPy or another array-API library)
     """
+    if arrays and all(_is_plain_and_real(array) for array in arrays.values()):
+        return array_api_compat.numpy  # the usual case, found without asking for all libraries
     for name, array in arrays.items():
         if not array_api_compat.is_array_api_obj(array):
             raise TypeError(f"{name} = {text_of(array)}: must be an array (NumPy, CuPy or another array-API library)")
@@ -198,6 +200,12 @@ def common_namespace(**arrays):
         if not xp.isdtype(array.dtype, "real floating") and not xp.isdtype(array.dtype, "integral"):
             raise TypeError(f"{name}: dtype {array.dtype}, must be real (floating or integer)")
     return xp
+
+
+def _is_plain_and_real(array):
+    import numpy as np
+
+    return type(array) is np.ndarray and array.dtype.kind in "iuf"
 
 
 def require_plain(name, array):

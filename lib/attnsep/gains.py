@@ -289,17 +289,21 @@ def floor_linear(shift, slope, R, top):
     [1, 4, 9]
     """
 
+    # On integers, since a Fraction looks for common divisors after each step, which takes ten times as long.
+    (p, q), (u, v) = shift.as_integer_ratio(), slope.as_integer_ratio()
+
     def floor(R):
-        return max(-1, min(top, math.floor(shift + slope * R)))
+        r, s = R.as_integer_ratio()
+        return max(-1, min(top, (p * v * s + u * r * q) // (q * v * s)))
 
     if isinstance(R, Infinite):
         return -1 if slope < 0 else top
     if slope == 0:
         return floor(0)
-    enough = (abs(shift) + top + 2) / abs(slope)  # a larger R gives the same clipped floor, and may be too long to hold
+    enough = (abs(p) // q + top + 3) * v // abs(u) + 1  # a larger R has the same clipped floor, and may be too long
     digits = 50
     while True:
-        low, high = (floor(enough if end > enough else Fraction(end)) for end in R.enclosure(digits))
+        low, high = (floor(min(end, enough)) for end in R.enclosure(digits))
         if low == high:
             return low
         if (rational := R.rational()) is not None:

@@ -1,5 +1,7 @@
 """Firing frequencies of the kernels that have no closed law: random features, and sliding windows."""
 
+import math
+
 import numpy as np
 
 from attnsep.data import TokenData, require_generator, require_integer
@@ -74,7 +76,8 @@ def _window_rows(data, width):
         for column in y.T:
             pattern = tuple(column[[0, 1, -1]].tolist())
             if pattern not in floors:
-                found = {kind: _window_floor(data, rows, *kind, *pattern) for kind in set(kinds)}
+                floor = _window_floor(data, rows, *pattern)
+                found = {kind: floor(*kind) for kind in set(kinds)}
                 floors[pattern] = np.array([found[kind] for kind in kinds])
             signs = column[1 + classes]
             signs[0] = 0  # the marked token has its own term
@@ -86,13 +89,18 @@ def _window_rows(data, width):
     return exceeds
 
 
-def _window_floor(data, rows, N, sees, own, y_first, y_own, y_last):
-    """Return the floor that the sum of the other tokens' signs must exceed in a row that sees N tokens."""
+def _window_floor(data, rows, y_first, y_own, y_last):
+    """Return a function: the floor that the sum of the other tokens' signs must exceed in a row that sees N tokens."""
     g, b = data.gap + data.c * (1 - y_last), data.b
-    if not sees:
-        return min(g * N // b, N)
-    slope, R = g - data.a * y_first - b * y_own, rows[0] if own else rows[1]
-    return floor_linear(g * (N - 1) / b + N, slope / b, R, 2 * N) - N  # from −N − 1, always, to N, never
+    level, slope = g / b, (g - data.a * y_first - b * y_own) / b
+
+    def floor(N, sees, own):
+        if not sees:
+            return min(math.floor(level * N), N)
+        # From −N − 1, always, to N, never.
+        return floor_linear(level * (N - 1) + N, slope, rows[0] if own else rows[1], 2 * N) - N
+
+    return floor
 
 
 def _performer_rows(data, features, rng):

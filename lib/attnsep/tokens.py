@@ -7,6 +7,7 @@ Firing is strict and ties have mass, so the laws decide every tie exactly.  Para
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -229,8 +230,14 @@ def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
     data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
     if data.d > MOST_WIDTH:
         raise ValueError(f"d = {d}: must be at most 10^9")
-    rows, sight = gains(n, a, kernel, d=d), seen(data, kernel)
-    if sight.tokens < n:
+    require_kernel(kernel)
+    return _column_probability(data, kernel)
+
+
+@lru_cache(maxsize=10_000)  # a search for sizes asks for the same columns again for every δ
+def _column_probability(data, kernel):
+    rows, sight = gains(data.n, data.a, kernel, d=data.d), seen(data, kernel)
+    if sight.tokens < data.n:
         return class_law(data, rows, sight)
     return math.fsum(exact.binomial_tail(data.d - 3, least_plus(data, rows, *pattern)) for pattern in _PATTERNS) / 8
 
@@ -472,11 +479,17 @@ def column_bounds(n, d, a, c, kernel="softmax", gap=0.1):
     (0.0, 0.01204)
     """
     data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
-    rows, sight, found = gains(n, a, kernel, d=d), seen(data, kernel), weights(n, a, kernel, d=d)
+    require_kernel(kernel)
+    return _column_bounds(data, kernel)
+
+
+@lru_cache(maxsize=10_000)
+def _column_bounds(data, kernel):
+    rows, sight = gains(data.n, data.a, kernel, d=data.d), seen(data, kernel)
     # a w > gap if and only if gap (N − 1) + R (gap − a) < 0, decided without rounding.
     if lowest_floor(data.gap * (sight.tokens - 1), data.gap - data.a, rows, 0) < 0:
         return 0.125, 1.0
-    return 0.0, class_bound(data, rows, sight, found)
+    return 0.0, class_bound(data, rows, sight, weights(data.n, data.a, kernel, d=data.d))
 
 
 def class_bound(data, rows, sight, found):

@@ -61,7 +61,7 @@ def test_a_sum_over_thousands_of_keys_is_as_exact_as_one_over_few(rng, dtype, si
 @pytest.mark.parametrize("size", [0.0, 0.3, 1.0, 2.9, 3.1])
 def test_equal_keys_and_values_of_two_sizes_cost_no_more_digits(rng, dtype, rows, size):
     """The worst there is: columns of equal terms; with large groups as soon as the scores allow for their error."""
-    for n in (64, 1000, 4096):
+    for n in (64, 1000, 4096) if rows < 300 else (1000,):
         q, k = rng.standard_normal((rows, 20)), np.repeat(rng.standard_normal((1, 20)), n, axis=0)
         q *= size / np.max(np.abs(q @ k[0]))
         v = np.where(rng.random((n, 8)) < [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5], *rng.uniform(0.1, 1, (2, 8)))

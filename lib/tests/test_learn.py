@@ -288,7 +288,7 @@ def test_processes_that_share_a_table_lose_no_row(tmp_path):
     folder.mkdir()
     (tmp_path / "link").symlink_to(folder / "t.jsonl")
     (tmp_path / "way").symlink_to(folder)
-    names = ["folder/t.jsonl", "link", "folder/../way/t.jsonl", str(folder / "t.jsonl")] * 2
+    names = ["folder/t.jsonl", "link", "folder/../way/t.jsonl", str(folder / "t.jsonl")]
     words = [sys.executable, "-c", ADD, json.dumps(ROW)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": tmp_path}
     running = [subprocess.Popen([*words, name, str(k)], **pipes) for k, name in enumerate(names)]
@@ -300,7 +300,7 @@ def test_processes_that_share_a_table_lose_no_row(tmp_path):
     for child in running:
         child.communicate()
         assert child.returncode == 0
-    assert [row["seed"] for row in table.read_rows(folder / "t.jsonl")] == list(range(40))
+    assert [row["seed"] for row in table.read_rows(folder / "t.jsonl")] == list(range(20))
     assert os.listdir(folder) == ["t.jsonl"]
 
 

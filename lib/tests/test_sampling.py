@@ -37,14 +37,11 @@ def window_fires(data, width, y, power):
 )
 def test_windows_fire_where_fractions_do(n, d, m, a, c, gap, width):
     """With whole a all weights are rational, and many sums tie with the threshold."""
-    data, twin = TokenData(n=n, d=d, a=a, c=c, gap=gap), np.random.default_rng(5)
+    data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
     for seed in range(12):
         y = 2 * np.random.default_rng(seed).integers(0, 2, (d, m)) - 1
         found = fired_networks(np.random.default_rng(seed), n, d, m, a, c, f"window:{width}", gap, draws=1)
         assert found == window_fires(data, width, y, lambda base, exponent: Fraction(base) ** int(exponent))
-    draws = [2 * twin.integers(0, 2, (d, m)) - 1 for _ in range(12)]
-    wanted = sum(window_fires(data, width, y, lambda base, exponent: Fraction(base) ** int(exponent)) for y in draws)
-    assert fired_networks(np.random.default_rng(5), n, d, m, a, c, f"window:{width}", gap, draws=12) == wanted
 
 
 @pytest.mark.parametrize("a", ["0.05", "0.5", "0.7"])
