@@ -224,7 +224,8 @@ def test_what_is_not_finite_is_never_right():
     ("name", "settings", "message"),
     [
         ("chess", {}, "name = 'chess'"),
-        ("edge", {"n": 60}, "n = 15"),
+        ("edge", {"n": 60}, r"n = 60, d = 10: n must be a multiple of 4\(d - 2\) = 32"),
+        ("counting", {"n": 33, "d": 3}, "n = 33, d = 3"),
         ("edge", {"n": 8}, "n = 8: must be at least 32"),
         ("edge", {"noise": -1}, "noise = -1.0: must be at least 0"),
         ("edge", {"a0": "x"}, "a0 = 'x'"),
@@ -258,7 +259,7 @@ def test_settings_written_otherwise_are_the_same_run(tmp_path):
     path, edge = tmp_path / "t.jsonl", ROW | {"task": "edge", "settings": task("edge").settings}
     for row, others in (
         (ROW, [{"pairs": "3"}, {"pairs": 3, "width": "64", "rate": "1e-3"}]),
-        (edge, [{}, {"a": 0.7, "n": "32"}, {"noise": "0.15", "c": 0.5}]),
+        (edge, [{}, {"a": 0.7, "n": "32"}, {"noise": "0.15", "c": 0.5}, {"a": "0.70", "a0": "5e-2", "c": "1/2"}]),
     ):
         whole = row["settings"]
         others = [*others, dict(reversed(whole.items())), {name: str(value) for name, value in whole.items()}]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -257,15 +258,18 @@ class Tokens(Sequences):
 
     def __post_init__(self):
         super().__post_init__()
-        for size in self.sizes:
-            TokenData(n=size, d=self.d, a=self.a, c=self.c)
+        if self.n % (4 * (self.d - 2)):
+            rule = f"n must be a multiple of 4(d - 2) = {4 * (self.d - 2)}, since training takes n/4, n/2 and n tokens"
+            raise ValueError(f"n = {text_of(self.n)}, d = {text_of(self.d)}: {rule}")
+        TokenData(n=self.n, d=self.d, a=self.a, c=self.c)
         self._as_texts("a", "c")
 
     def _as_texts(self, *names):
-        """Keep decimals as texts, so that 0.7 and "0.7" are one run."""
+        """Keep decimals as texts, one for each number, so that 0.7, "0.7" and "0.70" are one run."""
         for name in names:
-            require_decimal(name, getattr(self, name))
-            object.__setattr__(self, name, str(getattr(self, name)))
+            exact = require_decimal(name, getattr(self, name))
+            short = f"{float(exact):.15g}"
+            object.__setattr__(self, name, short if Fraction(short) == exact else str(exact))
 
     @property
     def channels(self):
