@@ -235,6 +235,24 @@ def test_the_largest_and_the_smallest_numbers():
     for value in ("1.1e300", "9e300", f"{10**301}/3"):
         with pytest.raises(ValueError, match=f"a = '{value[:50]}.*: must be at most 1e300"):
             require_decimal("a", value)
+    assert require_decimal("a", "1e-500", least=Fraction(1, 10**500)) == Fraction(1, 10**500)
+
+
+def test_exponents_that_no_decimal_can_have():
+    assert [require_decimal("a", f"{zero}e{10**20}") for zero in ("0", "-0.0", " 0")] == [0, 0, 0]
+    for value in (f"1e{10**20}", f"-0.5e-{10**20}"):
+        with pytest.raises(ValueError, match=r"a = .*: must be 0 or between 1e-1000 and 1e300"):
+            require_decimal("a", value)
+    with pytest.raises(ValueError, match=r"a = .*: must be a finite number or a decimal string"):
+        require_decimal("a", f"xe{10**20}")
+
+
+def test_a_mask_is_no_plain_array(rng):
+    masked = np.ma.masked_equal([1.0, 2.0], 2.0)
+    with pytest.raises(TypeError, match="scores: is a masked array"):
+        QueryData(n=2).matrix(rng, scores=masked)
+    with pytest.raises(TypeError, match="ids: is a masked array"):
+        require_items("ids", masked)
 
 
 @pytest.mark.parametrize("data", [QueryData(n=4), TokenData(**GOOD)])
