@@ -44,7 +44,7 @@ from attnsep import (
     tokens,
 )
 from attnsep.arrays import to_numpy
-from attnsep.claims import framework, graph, record, tables
+from attnsep.claims import framework, graph, record, tables, the_cards_words
 from attnsep.learn import model, table, tasks
 from lib.tests.fuzzing import ENTRIES, SETTINGS, attempt, drawn, fuzz, name_of, number, spoiled, strict
 
@@ -2004,6 +2004,12 @@ def _(result, record):
 @fuzz(tables.status_line, record=some(None, {}))
 def _(result, record):
     assert f"of {len(framework.claims())} claims" in result
+
+
+@fuzz(the_cards_words.card_words, part=some(*the_cards_words.PARTS), record=some(None, {}))
+def _(result, part, record):
+    assert {sentence.part for sentence in result.sentences} == {part}
+    assert all(sentence.words in repr(result) for sentence in result.sentences)
 
 
 # figures draw what they are given, so it is given what has the right shape and is extreme
