@@ -36,7 +36,7 @@ def test_no_place_is_told_twice_and_no_refuted_claim_left_out():
 )
 def test_verdicts_come_from_the_record(named, found, own, asks, verdict):
     sentence = Sentence("", "", "", "", claims=named, own=own, asks=asks)
-    assert sentence.verdict(dict(zip(named, found, strict=False))) == verdict
+    assert sentence._verdict(dict(zip(named, found, strict=False))) == verdict
 
 
 def test_page_and_terminal_show_the_same():

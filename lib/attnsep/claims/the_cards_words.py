@@ -44,7 +44,7 @@ class Sentence:
     own: bool = False
     asks: bool = False
 
-    def verdict(self, verdicts):
+    def _verdict(self, verdicts):
         """Return what a run found of the reading, in words; `verdicts` by claim, as in a record."""
         if not self.claims:
             return "No run decides this."
@@ -395,7 +395,7 @@ class Words:
         yield f"{sentence.place}: “{sentence.words}”"
         yield f"  Read as: {sentence.reading}"
         names = ", ".join(f"{id} ({self.verdicts.get(id, 'not run')})" for id in sentence.claims)
-        yield f"  {sentence.verdict(self.verdicts)}{' ' + names if names else ''}"
+        yield f"  {sentence._verdict(self.verdicts)}{' ' + names if names else ''}"
 
     def _repr_html_(self):
         return "\n".join(map(self._block, self.sentences))
@@ -409,7 +409,7 @@ class Words:
             f'<div class="card-sentence"><p class="card-place">{escape(sentence.place)}</p>\n'
             f"<blockquote><p>{escape(sentence.words)}</p></blockquote>\n"
             f"<p>{escape(sentence.reading)}</p>\n"
-            f"<p><strong>{escape(sentence.verdict(self.verdicts))}</strong> {claims}</p></div>"
+            f"<p><strong>{escape(sentence._verdict(self.verdicts))}</strong> {claims}</p></div>"
         )
 
 
