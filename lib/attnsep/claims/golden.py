@@ -318,7 +318,8 @@ QUESTION = "Open Question 2"
     source=QUESTION,
     level="verified",
     chapter=SCALING,
-    statement=r"On matrices of up to $n = 65536$ tokens the outputs of both mechanisms are the closed forms.",
+    statement=r"On matrices of $n = 1024$ and $n = 65536$ tokens every row of the output is the closed form, for both "
+    r"mechanisms, on $D_0$ and on $D_1$.",
     uses=["values-in-closed-form"],
     control="the closed form's a is larger by this",
     violations=(1e-18, 1e-9, 0.1),
@@ -327,14 +328,17 @@ def scaling_matrices(xp, broken=None):
     for (n, d), a, kernel in product(((1024, 34), (65536, 10)), (A0, A1), tokens.KERNELS):
         data = TokenData(n=n, d=d, a=a, c=C, marked=n // 2)
         A = data.matrix(xp)
-        rows = values(A, A, A, data.X(xp), kernel)[n // 2 - 1 : n // 2 + 1, :]
-        for row, closed in zip(
-            to_numpy(rows)[::-1], tokens.values_closed(n, d, a + exactly(broken), C, kernel), strict=True
+        found = to_numpy(values(A, A, A, data.X(xp), kernel))
+        is_marked = np.arange(n) == data.marked
+        for rows, closed in zip(
+            (found[is_marked], found[~is_marked]),
+            tokens.values_closed(n, d, a + exactly(broken), C, kernel),
+            strict=True,
         ):
             wanted = np.full(d, closed.others)
             wanted[0], wanted[data.marked_class + 1], wanted[-1] = closed.first, closed.own, closed.last
             # Sums of n terms, added in blocks; their rounding stays far below n ε.
-            yield equal(row, wanted, 1e-12, n=n, d=d, t=data.t, a=float(a))
+            yield equal(rows, np.broadcast_to(wanted, rows.shape), 1e-12, n=n, d=d, t=data.t, a=float(a))
 
 
 @claim(
@@ -350,16 +354,17 @@ def scaling_matrices(xp, broken=None):
     r"$P[F_{\exp} \text{ fires on } D_1] \to 1 - (1 - \pi_\infty)^m$, the other three errors $\to 0$, "
     r"and softmax is right more often than linear attention by $\frac12\bigl(1 - (1-\pi_\infty)^m\bigr)$ in the limit.",
     uses=["column-law", "golden-ratio-threshold", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
-    assumes="checked at d = 10⁶, m = 1 and 10",
+    assumes="the limits are proved; tried at d = 10⁶, t = 1 and 10⁹, m = 1 and 10, up to 10⁻⁹",
     control="the data's a1 is lower by this",
-    violations=(1e-4, 0.4),
+    violations=(0.004, 0.006),
 )
 def scaling_in_d(xp, broken=None):
     d = 10**6
-    for c, a1, t, m in product((C, "0.7", "0.9"), (A1, Fraction(3, 4), 1, Fraction(5, 2)), (1, 10**9), (1, 10)):
+    strengths = tuple(product((Fraction(0), GAP), (A1, Fraction(3, 4), 1, Fraction(5, 2))))
+    for c, (a0, a1), t, m in product((C, "0.7", "0.9"), strengths, (1, 10**9), (1, 10)):
         n, limit = (d - 2) * t, scaling.column_limit(a1, c)
-        errors = tokens.errors(n, d, m, A0, a1 - exactly(broken), c)
-        gap = np.subtract(*scaling.accuracies(n, d, m, A0, a1 - exactly(broken), c))
+        errors = tokens.errors(n, d, m, a0, a1 - exactly(broken), c)
+        gap = np.subtract(*scaling.accuracies(n, d, m, a0, a1 - exactly(broken), c))
         silent = float((1 - limit) ** m)
         reached = {"n": n, "d": d, "t": t, "m": m, "a1": float(a1)}
         yield at_most(abs(errors.softmax_silent_on_d1 - silent), 1e-9, **reached)
@@ -376,12 +381,16 @@ def scaling_in_d(xp, broken=None):
     statement=r"With $a_1 = 0.7$, $c = 0.5$, $t = 4$ one column fires on $D_1$ with $\pi = 0.25$ to 12 digits for "
     r"$n = 16384, 65536, 262144$, and with the limit $\pi_\infty = \frac38$ to 6 digits for $n = "
     r"1048576, 2097152$. The pattern "
-    r"$y_1 = y_{k^*} = 1 = -y_d$ joins only where $p > \frac{1.1}{1.2}$, near $n = 3 \cdot 10^5$.",
+    r"$y_1 = y_{k^*} = 1 = -y_d$ joins only where $p > \frac{1.1}{1.2}$, which begins between $n = 3.0 \cdot 10^5$ "
+    r"and $3.1 \cdot 10^5$.",
     uses=["scaling-in-d"],
     control="a1 is larger by this",
-    violations=(1e-5, 0.02),
+    violations=(1e-6, 1e-4),
 )
 def scaling_late_step(xp, broken=None):
+    before, after = (tokens.weights(n, A1 + exactly(broken)).p for n in (300_000, 310_000))
+    yield at_most(before, 1.1 / 1.2, n=300_000)
+    yield at_least(after, 1.1 / 1.2, n=310_000)
     for power in (14, 16, 18, 20, 21):
         n, limit = 2**power, 0.25 if power < 19 else 0.375
         pi = tokens.column_probability(n, n // 4 + 2, A1 + exactly(broken), C)
@@ -407,9 +416,10 @@ def scaling_late_step(xp, broken=None):
 )
 def scaling_in_n(xp, broken=None):
     widths = (3, 4, 6, 13, 34, 66, 200, 1025) if broken is None else (7 + broken,)
-    strengths = ((A0, "softmax"), (C, "softmax"), (A1, "softmax"), (1, "softmax"), (2, "softmax"), (A1, "linear"))
-    for d, (a, kernel), c in product(widths, strengths, (C, "0.71") if broken is None else (C,)):
+    strengths = tuple(product((A0, C, A1, 1, 2), ("softmax",))) + tuple(product((A0, A1), ("linear",)))
+    for d, (a, kernel), c in product(widths, strengths, (C, "0.71", "0.88") if broken is None else (C,)):
         limit = _width_limit(d, a, c, kernel)
+        yield Case(limit if limit else -1.0, reached={"d": d, "c": float(c)})
         for t in (10**60, 10**290):
             pi = tokens.column_probability((d - 2) * t, d, a, c, kernel)
             yield at_most(abs(pi - limit), 1e-12 * limit, n=(d - 2) * t, d=d, a=float(a), c=float(c))
@@ -434,8 +444,8 @@ def _width_limit(d, a, c, kernel):
     r"below $1 - (1 - 2^{-d})^m$.",
     uses=["column-threshold"],
     assumes="b > 0.1",
-    control="c is larger by this",
-    violations=(1e-9, 0.3),
+    control="c is larger by this, which brings b from 0.101 to 0.1",
+    violations=(9e-4, 0.0011),
 )
 def scaling_width_floor(xp, broken=None):
     for d, t, a, kernel in product((3, 4, 7, 30), (2, 100, 10**290), (0, A0, A1), tokens.KERNELS):
@@ -458,7 +468,7 @@ def scaling_width_floor(xp, broken=None):
     uses=["column-law", "column-hoeffding"],
     assumes="checked from d = 100 to 10⁵ at b ≥ 0.3, with 2(log d)/d as the distance from the limit",
     control="the threshold's gap is larger by this",
-    violations=(1e-7, 0.001, 0.05),
+    violations=(0.0011, 0.0012),
 )
 def scaling_rate(xp, broken=None):
     data_sets = ((0, "softmax"), (A0, "softmax"), (GAP, "softmax"), (A0, "linear"), (A1, "linear"))
@@ -484,7 +494,7 @@ def scaling_rate(xp, broken=None):
     assumes="checked for a0 = 0.05, a1 = 0.7, c = 0.7, δ = 10⁻²⁰ to 10⁻³⁰⁰, t = 1 and 4: "
     "1.1 times this d suffices, 0.3 to 0.95 times does not, and m is within 2 % + 1",
     control="the threshold's gap is smaller by this",
-    violations=(1e-6, 0.03),
+    violations=(0.002, 0.003),
 )
 def scaling_smallest_sizes(xp, broken=None):
     c, rate = Fraction(7, 10), scaling.sign_rate(1 / 3)
