@@ -185,7 +185,7 @@ def _stated_silence(data, eps, kernel):
     uses=["perturbed-fires", "perturbed-silent"],
     assumes="400 drawn E, one draw of y each, 150 at ε = 0.1; each share is above its number with confidence 1 − 10⁻⁹",
     control="E is multiplied by 1 + this",
-    violations=(1, 5),
+    violations=(5,),
 )
 def perturbed_silence_breaks_first(xp, broken=None):
     rng, draws, scale = generator(5303), 400, 1 + (broken or 0)

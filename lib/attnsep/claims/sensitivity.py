@@ -7,12 +7,14 @@ from itertools import product
 import numpy as np
 
 from attnsep import tokens
-from attnsep.attention import values
+from attnsep.arrays import to_numpy
+from attnsep.attention import distinct_rows, values
 from attnsep.claims.framework import Case, at_least, at_most, claim, exactly, generator
+from attnsep.claims.one_query import EPS
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.claims.tokens import A0, A1, GAP, C
 from attnsep.data import TokenData
-from attnsep.network import fires, signs
+from attnsep.network import signs
 from attnsep.sensitivity import column_map, error_map, fires_map, steps_within, worst
 
 CHAPTER = "sensitivity"
@@ -70,7 +72,7 @@ def random_point(rng):
     r"$\binom{10k}{6k}/2^{10k+1}$ for both mechanisms at $a=0$, $c=0.5$, $n=d-2=10k$, $k = 1, \dots, 20$.",
     uses=["map-is-the-law", "column-ties"],
     control="c is larger by this, so that nothing ties",
-    violations=(0.0001, 0.01),
+    violations=(1e-20, 0.0001),
 )
 def map_decides_ties(xp, broken=None):
     more, gaps = exactly(broken), [GAP, GAP - Fraction(1, 10**30)]
@@ -101,7 +103,7 @@ def _as_expected(found, wanted, **reached):
     uses=["column-law"],
     assumes="all else equal",
     control="c falls with the gap, by this times as much",
-    violations=(0, 1),
+    violations=(0.3, 0.4),
 )
 def map_monotone(xp, broken=None):
     gap = [Fraction(k, 100) for k in range(41)]
@@ -129,17 +131,18 @@ FALLS_AND_RISES = (
     source="none: about the shape of the law",
     level="exact",
     chapter=CHAPTER,
-    statement=r"In $a$, $c$, $d$ and $t$ the law is not monotone. For $F_{\exp}$, $P[F \text{ fires}]$ falls from "
-    r"$a=0.53$ to $0.54$, rises from $0.65$ to $0.66$; falls from $c=0.44$ to $0.45$, rises from $0.42$ to $0.43$; "
-    r"falls from $d=200$ to $201$, rises from $204$ to $205$. For $F_{\mathrm{lin}}$ it falls from $t=1$ to $2$, "
+    statement=r"In $a$, $c$, $d$ and $t$ the law is not monotone. Let $n = 1024$, $d = 258$, $m = 10$, $a = 0.7$, $c "
+    r"= 0.5$, but for the one that moves. For $F_{\exp}$, $P[F \text{ fires}]$ falls from $a=0.53$ to $0.54$, rises "
+    r"from $0.65$ to $0.66$; falls from $c=0.44$ to $0.45$, rises from $0.42$ to $0.43$; with $a = 0.05$ and $t = 4$ "
+    r"it falls from $d=200$ to $201$, rises from $204$ to $205$. For $F_{\mathrm{lin}}$ it falls from $t=1$ to $2$, "
     r"rises from $4$ to $5$.",
     uses=["map-is-the-law"],
-    assumes="m = 10; else n = 1024, d = 258, a = 0.7, c = 0.5, but for d: t = 4, a = 0.05",
-    control="m is larger by this × 10⁶, so that all fire",
-    violations=(0, 1),
+    assumes="each change is 10⁻⁶ at least",
+    control="m is larger by this, so that nearly all fire",
+    violations=(30, 50),
 )
 def map_not_monotone(xp, broken=None):
-    m = 10 + 10**6 * (broken or 0)
+    m = 10 + (broken or 0)
     for pair in FALLS_AND_RISES:
         for (n, d, a, c, kernel), way in zip(pair, (-1, 1), strict=True):
             before, after = fires_map(n, d, m, a, c, kernel).tolist()
@@ -180,7 +183,7 @@ MOVES = {
     uses=["map-is-the-law"],
     assumes="t = 4 stays where d moves; one step beyond these ends an error exceeds 1 %, but where c, d, t end",
     control="the limit is larger by this",
-    violations=(1e-9, 0.005),
+    violations=(1e-5, 2e-5),
 )
 def one_parameter_at_a_time(xp, broken=None):
     for name, (moved, ends) in MOVES.items():
@@ -232,8 +235,8 @@ def _between(rng, low, high):
     r"and $35 \le m \le 100$.",
     uses=["main-theorem-softmax-fires", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
     assumes="all seven ranges; checked at the bounds' worst corners and at 60 points with d ≤ 2400, n up to 10³⁰⁰",
-    control="c is lower by this at the corner",
-    violations=(0.01, 0.16, 0.2),
+    control="m is smaller by this at the corner where 35 is the least",
+    violations=(1,),
 )
 def robust_region(xp, broken=None):
     if broken is None:
@@ -244,9 +247,8 @@ def robust_region(xp, broken=None):
         inside = draws_inside(generator(6301), 60)
         for number, error in enumerate(worst(error_map(**with_n(inside))).tolist()):
             yield at_most(error, LIMIT, **{name: float(column[number]) for name, column in inside.items()})
-    for point in (LOUD, SHY):
-        lower = point | {"c": point["c"] - exactly(broken)}
-        yield at_most(float(worst(error_map(**with_n(lower)))), LIMIT, **{key: float(x) for key, x in lower.items()})
+    for point in (LOUD, SHY | {"m": SHY["m"] - (broken or 0)}):
+        yield at_most(float(worst(error_map(**with_n(point)))), LIMIT, **{key: float(x) for key, x in point.items()})
 
 
 WALLS = (
@@ -273,7 +275,7 @@ WALLS = (
     r"$1\,\%$: $a_0 = 0.4$, $a_1 = 0.6$ or $5$, $c = 0.2$, gap $0.06$ or $0.8$, $d = 700$, $m = 34$ or $6000$.",
     uses=["robust-region"],
     control="the parameter goes back by this share of the way to the region",
-    violations=(0, 1),
+    violations=(0.05, 0.06),
 )
 def robust_region_walls(xp, broken=None):
     for corner, name, outside in WALLS:
@@ -306,14 +308,14 @@ def random_instance(rng, ranges, widths, columns):
     level="sampled",
     chapter=CHAPTER,
     statement=r"For 16 random choices of $n, d, m, a_0, a_1, c$ and the gap, some with all four errors at most $1\,\%$ "
-    r"and some not, real matrices of $D_0$ and $D_1$ with 40 draws of $y$ each fire as often as the map says: "
+    r"and some not, real matrices of $D_0$ and $D_1$ with 1000 draws of $y$ each fire as often as the map says: "
     r"each probability lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["map-is-the-law", "def-network-tokens", "values-in-closed-form"],
     control="the networks have this many columns more than the map",
-    violations=(0, 200),
+    violations=(1, 6),
 )
 def random_parameters(xp, broken=None):
-    rng, draws = generator(6302), 40
+    rng, draws = generator(6302), 1000
     for number in range(16):
         point = random_instance(rng, *(ROOMY if number % 2 else ANYWHERE))
         law, shape = error_map(**point), {name: point[name] for name in ("n", "d", "c", "gap")}
@@ -322,8 +324,9 @@ def random_parameters(xp, broken=None):
         for error_number, (a, kernel) in enumerate(networks):
             data = TokenData(**shape, a=a, marked=int(rng.integers(point["n"])))
             A = data.matrix(xp)
-            rows = values(A, A, A, data.X(xp), kernel)
-            m = point["m"] + (broken or 0)
-            fired = sum(fires(rows, signs(rng, data.d, m, xp), data.tau) for _ in range(draws))
+            rows, m = to_numpy(distinct_rows(values(A, A, A, data.X(xp), kernel))[0]), point["m"] + (broken or 0)
+            tops = np.max(rows @ signs(rng, data.d, m * draws, np), axis=0).reshape(draws, m)
+            # Sums within rounding of the threshold are ties, which do not fire.
+            fired = int(np.sum(np.max(tops, axis=1) > data.tau * (1 + 64 * EPS)))
             probability = float(law[error_number] if error_number else 1 - law[0])
             yield inside_clopper_pearson(fired, draws, probability, **point, worst_error=error)
