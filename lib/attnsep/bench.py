@@ -26,7 +26,7 @@ from attnsep.spec import PAIR
 from attnsep.tokens import values_closed
 
 N = tuple(2**k for k in range(4, 18))
-D = (34, 66, 130)  # so that the paper's data, n = (d − 2)t, exist at every n ≥ d − 2
+D = (34, 66, 130)  # so that token data, n = (d − 2)t, exist at every n ≥ d − 2
 MOST_NUMBERS = 10**8  # of one matrix
 MOST_WORK = 4 * 10**10  # n²d of softmax, some seconds on two cores
 LEAST_REPEATS, MOST_REPEATS = 5, 301
@@ -75,7 +75,7 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
     Softmax on random matrices with scores of standard deviation 3, PyTorch's with the better of d and of d padded to a
     multiple of 16, left out where a GPU has no room for it; linear attention on positive ones, so that no row sum
     cancels, PyTorch's as two products over a row sum.  No two query rows are equal, and the search for equal ones is
-    off.  ``token data`` is ``attention.values`` for softmax on the paper's data, where n = (d − 2)t; ``closed form`` is
+    off.  ``token data`` is ``attention.values`` for softmax on token data, where n = (d − 2)t; ``closed form`` is
     ``tokens.values_closed`` on the same.
     Memory on Linux is that of a fresh process.  Extension.
 
