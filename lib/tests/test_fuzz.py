@@ -1640,8 +1640,13 @@ def _(result, rows, name, test, kernel):
     assert result == [0.5]
 
 
-@fuzz(table.interval, values=some([0.5, 1], [1e9, 0, -3.5]))
-def _(result, values):
+@fuzz(table.student, degrees=st.integers(1, 9), comparisons=some(1, 8, 1000))
+def _(result, degrees, comparisons):
+    assert 1.9 < result < 1e5
+
+
+@fuzz(table.interval, values=some([0.5, 1], [1e9, 0, -3.5]), comparisons=some(1, 8, 1000))
+def _(result, values, comparisons):
     assert min(values) <= result[0] <= max(values)
     assert result[1] >= 0
 

@@ -13,8 +13,7 @@ from attnsep.learn.tasks import TASKS, task
 
 RUN = ("task", "kernel", "seed", "settings")
 FIELDS = {*RUN, "steps", "result", "versions", "machine", "seconds"}
-# Student's t, 97.5 %, for 1, 2, … degrees of freedom.
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+MOST_VALUES, MOST_COMPARISONS = 10, 1000
 
 
 def table_path():
@@ -194,13 +193,64 @@ def scores(rows, name, *, test, **wanted):
     return [math.nan if found[key] is None else float(found[key]) for key in sorted(found)]
 
 
-def interval(values):
+def student(degrees, comparisons=1):
+    """Quantile of Student's t for a 95 % interval that is one of so many.
+
+    Parameters
+    ----------
+    degrees : int
+        Degrees of freedom, 1 to 9.
+    comparisons : int
+        Number of intervals that hold together with probability 95 %, 1 to 1000.
+
+    Returns
+    -------
+    float
+        The t with P[|T| > t] = 0.05/comparisons.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a number breaks one of these rules.
+
+    Notes
+    -----
+    Bonferroni: that one of the intervals misses is at most as probable as the sum.  P[|T| ≤ t] is a finite sum over
+    powers of cos² θ, θ = arctan(t/√degrees); bisection over θ.
+
+    Examples
+    --------
+    >>> round(student(2), 3), round(student(2, 8), 3)
+    (4.303, 12.59)
+    """
+    degrees = require_integer("degrees", degrees, least=1, most=MOST_VALUES - 1)
+    wanted = 1 - 0.05 / require_integer("comparisons", comparisons, least=1, most=MOST_COMPARISONS)
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _inside(middle, degrees) < wanted else (low, middle)
+    return math.sqrt(degrees) * math.tan(low)
+
+
+def _inside(theta, degrees):
+    """Return P[|T| ≤ √degrees·tan θ]."""
+    cosine, odd = math.cos(theta), degrees % 2
+    term, total = (cosine if odd else 1.0), 0.0
+    for k in range(1, degrees // 2 + 1):
+        total += term
+        term *= cosine**2 * (2 * k / (2 * k + 1) if odd else (2 * k - 1) / (2 * k))
+    return 2 / math.pi * (theta + math.sin(theta) * total) if odd else math.sin(theta) * total
+
+
+def interval(values, comparisons=1):
     """Mean of two to ten independent values and the half-width of its 95 % interval.
 
     Parameters
     ----------
     values : sequence of float
         One for each seed.
+    comparisons : int
+        As in `student`: with how many such intervals, this one included, it is to hold together.
 
     Returns
     -------
@@ -220,8 +270,10 @@ def interval(values):
     --------
     >>> [round(x, 3) for x in interval([0.9, 0.92, 0.94])]
     [0.92, 0.05]
+    >>> round(interval([0.9, 0.92, 0.94], comparisons=8)[1], 3)
+    0.145
     """
     values = [require_real("values", value) for value in require_items("values", values)]
-    if not 2 <= len(values) <= len(STUDENT) + 1:
+    if not 2 <= len(values) <= MOST_VALUES:
         raise ValueError(f"values = {values}: must be two to ten numbers")
-    return fmean(values), STUDENT[len(values) - 2] * stdev(values) / math.sqrt(len(values))
+    return fmean(values), student(len(values) - 1, comparisons) * stdev(values) / math.sqrt(len(values))

@@ -268,5 +268,6 @@ def test_without_the_extra_the_stored_row_is_shown_and_said_to_be_stored(monkeyp
 
 
 def test_quantiles_are_students():
-    wanted = [scipy.stats.t.ppf(0.975, k) for k in range(1, 10)]
-    np.testing.assert_allclose(table.STUDENT, wanted, atol=5e-4)
+    for comparisons in (1, 2, 8, 1000):
+        wanted = [scipy.stats.t.ppf(1 - 0.025 / comparisons, k) for k in range(1, 10)]
+        np.testing.assert_allclose([table.student(k, comparisons) for k in range(1, 10)], wanted, rtol=1e-9)
