@@ -71,7 +71,7 @@ def recall_floor_holds(xp, broken=None):
     r"(N-1)\exp\bigl(-\frac{r^2}{\sqrt2}(1 - \cos\frac{2\pi}{N})\bigr)$.",
     uses=["def-recall"],
     control="two neighbouring keys have moved together by this share of their distance",
-    violations=(1e-6, 1),
+    violations=(1e-4, 2e-4),
 )
 def recall_in_the_plane(xp, broken=None):
     for N in (2, 3, 10, 100):
@@ -110,8 +110,8 @@ def best(kernel, N):
     level="measured",
     chapter=RECALL,
     statement=r"In the stored runs (64 features, three seeds each) softmax reached a loss of at most $0.001$ at $N = "
-    r"20, 40, 60, 80, 100, 160, 200$, and elu+1 at $N = 20, 40$. At $N = 80, 100, 160, 200$ every run of elu+1 ended "
-    r"between the floor $\frac12(1 - \frac{64}N)$ and $0.02$ above it.",
+    r"20, 40, 60, 80, 100, 160, 200$, and elu+1 at $N = 20, 40$. Every run of elu+1 ended above the floor "
+    r"$\frac12(1 - \frac{64}N)$: by at most $0.0015$ at $N = 100, 160, 200$, and by $0.0065$ to $0.0195$ at $N = 80$.",
     uses=["recall-floor"],
     assumes="training to the stated rule; read from the stored table",
     control="the floor is that of 64 − this features",
@@ -124,8 +124,9 @@ def recall_learnt(xp, broken=None):
             yield at_most(max(best("elu+1", N)), 0.001, N=N)
         elif N >= 80:
             floor = float(recall_floor(N, FEATURES - int(broken or 0)))
+            least, most = (0.0065, 0.0195) if N == 80 else (0, 0.0015)
             for found in best("elu+1", N):
-                yield within(found, floor, floor + 0.02, N=N)
+                yield within(found, floor + least, floor + most, N=N)
 
 
 @claim(
@@ -134,18 +135,25 @@ def recall_learnt(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter=RECALL,
-    statement=r"For softmax and for elu+1 and $N = 20, 40, 60, 80, 100, 160, 200$ the mean of our three losses is "
-    r"within $0.02$ of the loss that Schlag, Irie and Schmidhuber report.",
+    statement=r"Schlag, Irie and Schmidhuber report eleven sizes; we trained at seven of them. For softmax their "
+    r"losses and our means at $N = 20, 40, 60, 80, 100, 160, 200$ are all at most $0.001$. For elu+1 our mean differs "
+    r"from theirs by at most $0.0011$ at $N = 20, 40, 160, 200$ and by at most $0.0045$ at $N = 80$. At $N = 60$ and "
+    r"$100$ all three of our losses exceed theirs, on average by $0.0145$ and $0.0164$ to four digits.",
     uses=["recall-learnt"],
     assumes="their losses are reported, not recomputed",
     control="their losses are multiplied by 1 + this",
-    violations=(0.001, 0.2),
+    violations=(1e-5, 0.001),
 )
 def recall_reproduces(xp, broken=None):
-    for kernel, reported in REPORTED.items():
-        for N in TRAINED:
-            difference = abs(fmean(best(kernel, N)) - reported[N] * (1 + (broken or 0)))
-            yield at_most(difference, 0.02, N=N)
+    for N in TRAINED:
+        theirs = {kernel: reported[N] * (1 + (broken or 0)) for kernel, reported in REPORTED.items()}
+        yield at_most(max(theirs["softmax"], fmean(best("softmax", N))), 0.001, N=N)
+        ours = best("elu+1", N)
+        if N in (60, 100):
+            yield at_least(min(ours), theirs["elu+1"], N=N)
+            yield equal(round(fmean(ours) - theirs["elu+1"], 4), {60: 0.0145, 100: 0.0164}[N], N=N)
+        else:
+            yield at_most(abs(fmean(ours) - theirs["elu+1"]), 0.0045 if N == 80 else 0.0011, N=N)
 
 
 @claim(
@@ -154,9 +162,9 @@ def recall_reproduces(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter=RECALL,
-    statement=r"Every stored run of the paper's linear attention (64 features, three seeds) reached a loss of $0.001$ "
-    r"at $N = 20$, after more than five times the steps of any run of elu+1. At $N = 100$ every one ended more than "
-    r"$0.03$ above the floor.",
+    statement=r"Every stored run of linear attention without a feature map, $\varphi(x) = x$ (64 features, three "
+    r"seeds), reached a loss of $0.001$ at $N = 20$, after more than eight times the steps of any run of elu+1. At $N "
+    r"= 100$ every one ended more than $0.04$ above the floor.",
     uses=["recall-floor"],
     assumes="training to the stated rule; read from the stored table",
     control="at 1 elu+1 takes its place",
@@ -166,8 +174,8 @@ def recall_learnt_linear(xp, broken=None):
     kernel = "elu+1" if broken else "linear"
     yield at_most(max(best(kernel, 20)), 0.001, N=20)
     steps = {k: table.scores(stored(), "retrieval", test="at", kernel=k, pairs=20) for k in (kernel, "elu+1")}
-    yield at_least(min(steps[kernel]), 5 * max(steps["elu+1"]), N=20)
-    yield at_least(min(best(kernel, 100)), float(recall_floor(100, FEATURES)) + 0.03, N=100)
+    yield at_least(min(steps[kernel]), 8 * max(steps["elu+1"]), N=20)
+    yield at_least(min(best(kernel, 100)), float(recall_floor(100, FEATURES)) + 0.04, N=100)
 
 
 MQAR = (4, 8, 16)
@@ -185,8 +193,8 @@ def answered(kernel, K):
     level="measured",
     chapter=RECALL,
     statement=r"In the stored MQAR runs (8 features, three seeds each) softmax answered more than $99.9\%$ of the "
-    r"questions at $K = 4, 8, 16$ pairs; every run of elu+1 more than $98\%$ at $K = 4$, less than $90\%$ at $K = 8$ "
-    r"and less than $60\%$ at $K = 16$.",
+    r"questions at $K = 4, 8, 16$ pairs; every run of elu+1 more than $99\%$ at $K = 4$, less than $85\%$ at $K = 8$ "
+    r"and less than $50\%$ at $K = 16$.",
     assumes="equal training; read from the stored table",
     control="the runs of elu+1 have K divided by 2 to this",
     violations=(1,),
@@ -195,7 +203,7 @@ def mqar_learnt(xp, broken=None):
     for K in MQAR:
         yield at_least(min(answered("softmax", K)), 0.999, K=K)
         found = answered("elu+1", max(4, K >> int(broken or 0)))
-        yield at_least(min(found), 0.98, K=K) if K == 4 else at_most(max(found), {8: 0.9, 16: 0.6}[K], K=K)
+        yield at_least(min(found), 0.99, K=K) if K == 4 else at_most(max(found), {8: 0.85, 16: 0.5}[K], K=K)
 
 
 # The edge and counting
@@ -226,18 +234,18 @@ def right(name, kernel, n, **settings):
     level="measured",
     chapter=EDGE,
     statement=r"In the stored runs of bare models (five seeds each, rates $0.001$ and $0.003$) softmax's mean "
-    r"accuracy at $n = 256$ exceeds that of elu+1 by more than $0.05$, and that of the paper's linear attention by "
-    r"more than $0.2$.",
+    r"accuracy at $n = 256$ exceeds that of elu+1 by more than $0.09$, and that of linear attention without a feature "
+    r"map by more than $0.21$.",
     uses=["def-edge-task"],
     assumes="equal training; read from the stored table",
     control="the tests are shorter by the factor 2 to this",
-    violations=(1, 3),
+    violations=(1,),
 )
 def edge_learnt(xp, broken=None):
     n = 256 >> int(broken or 0)
     for rate in (0.001, 0.003):
         means = {k: fmean(right("edge", k, n, block="bare", rate=rate)) for k in KERNELS}
-        for kernel, least in (("elu+1", 0.05), ("linear", 0.2)):
+        for kernel, least in (("elu+1", 0.09), ("linear", 0.21)):
             yield at_least(means["softmax"] - means[kernel], least, n=n, rate=rate)
 
 
@@ -248,19 +256,19 @@ def edge_learnt(xp, broken=None):
     level="measured",
     chapter=EDGE,
     statement=r"In the stored runs of full blocks (three seeds, rate $0.003$) softmax's mean accuracy is below that of "
-    r"elu+1 at $n = 32$, and exceeds it by more than $0.1$ at $n = 256$.",
+    r"elu+1 by more than $0.02$ at $n = 32$, and exceeds it by more than $0.15$ at $n = 256$.",
     uses=["def-edge-task"],
     assumes="equal training; read from the stored table",
     control="the longer tests are shorter by the factor 2 to this",
-    violations=(1, 3),
+    violations=(1,),
 )
 def edge_learnt_full(xp, broken=None):
     gap = {}
     for n in (32, 256 >> int(broken or 0)):
         pair = [fmean(right("edge", kernel, n, block="full", rate=0.003)) for kernel in ("softmax", "elu+1")]
         gap[n] = pair[0] - pair[1]
-    yield at_most(gap[32], 0, n=32)
-    yield at_least(gap[n], 0.1, n=n)
+    yield at_most(gap[32], -0.02, n=32)
+    yield at_least(gap[n], 0.15, n=n)
 
 
 @claim(
@@ -270,19 +278,18 @@ def edge_learnt_full(xp, broken=None):
     level="measured",
     chapter=EDGE,
     statement=r"With $A_{1/4}$ and $A_{3/4}$, marks at random places and the same noise, every stored run of softmax "
-    r"and of elu+1 (three seeds) was right in all 500 tests of each size, and every run of the paper's linear "
-    r"attention in more than $98\%$.",
+    r"and of elu+1 (three seeds) was right in all 500 tests of each size, and every run of linear attention without "
+    r"a feature map in at least $98.4\%$.",
     uses=["def-count-data"],
     assumes="equal training; read from the stored table",
-    control="at 1 the runs of the edge, where one token is marked, take their place",
+    control="this many more of the 500 answers are wrong",
     violations=(1,),
 )
 def counting_learnt(xp, broken=None):
-    name, settings = ("edge", {"rate": 0.003}) if broken else ("counting", {})
     for kernel in KERNELS:
         for n in (32, 64, 128, 256):
-            found = min(right(name, kernel, n, block="bare", **settings))
-            yield at_least(found, 0.98 if kernel == "linear" else 1, n=n)
+            found = min(right("counting", kernel, n, block="bare")) - (broken or 0) / 500
+            yield at_least(found, 0.984 if kernel == "linear" else 1, n=n)
 
 
 @claim(
@@ -291,15 +298,16 @@ def counting_learnt(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter="digits",
-    statement=r"In the stored runs (three seeds each) softmax and elu+1 have mean accuracies above $0.9$ that differ "
-    r"by less than $0.02$. The paper's linear attention was right in less than half of the tests in every run.",
+    statement=r"In the stored runs (three seeds each) softmax and elu+1 have mean accuracies above $0.92$ that "
+    r"differ by less than $0.007$. Linear attention without a feature map was right in at most $40\%$ of the tests in "
+    r"every run.",
     assumes="equal training; read from the stored table",
-    control="at 1 the paper's linear attention takes the place of elu+1",
-    violations=(1,),
+    control="this many more of the 500 answers of each run of elu+1 are right",
+    violations=(0, 1),
 )
 def digits_learnt(xp, broken=None):
     found = {kernel: table.scores(stored(), "digits", test="all", kernel=kernel) for kernel in KERNELS}
-    pair = [fmean(found[kernel]) for kernel in ("softmax", "linear" if broken else "elu+1")]
-    yield at_least(min(pair), 0.9)
-    yield at_most(abs(pair[0] - pair[1]), 0.02)
-    yield at_most(max(found["linear"]), 0.5)
+    softmax, other = fmean(found["softmax"]), fmean(found["elu+1"]) + (broken or 0) / 500
+    yield at_least(min(softmax, other), 0.92)
+    yield at_most(abs(softmax - other), 0.007)
+    yield at_most(max(found["linear"]), 0.4)

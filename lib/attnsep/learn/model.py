@@ -50,7 +50,7 @@ def weights(q, k, kernel, keep=None):
 
     Notes
     -----
-    Softmax: e^{s_i} over its sum with s_i = ⟨q, k_i⟩/√d.  Linear: ⟨q, k_i⟩ over its sum, as in the paper; 1/√d cancels.
+    Softmax: e^{s_i} over its sum with s_i = ⟨q, k_i⟩/√d.  Linear: ⟨q, k_i⟩ over its sum, where 1/√d cancels.
     elu+1: ⟨φ(q), φ(k_i)⟩ over its sum, φ(x) = x + 1 above 0 and e^x below.  The same numbers as
     ``attnsep.attention.attend``, for batches.  Not checked: a sum of 0 in linear attention gives inf or NaN, because a
     function that is traced cannot raise; training notices it.
@@ -94,7 +94,7 @@ def block(p, x, kernel, keep=None):
     Notes
     -----
     Full: x + attention(norm(x)), then the same with the ReLU layer.  Bare: the ReLU layer sees nothing but the
-    attention's output, as in the paper's network.  norm(x) is x over the root of its mean square, times a scale.
+    attention's output, as in the main theorem.  norm(x) is x over the root of its mean square, times a scale.
     Extension.
 
     Examples

@@ -431,7 +431,7 @@ class Retrieval(Task):
     -----
     Values are unit vectors, y = e_v.  Keys are embedded and learnt; W_k sees the key and the value, W_q the key.
     Loss ½‖y − ŷ‖².  Reported setting: Schlag, Irie and Schmidhuber (2021), section 6.1 and its public code, from which
-    we take the sizes and the initial laws.
+    we take the sizes and, for both kernels, the initial laws that it has for linear attention.
     """
 
     pairs: int = 20
@@ -538,8 +538,9 @@ class Recall(Task):
     -----
     Half of the 8K words are keys, half values; word 0 fills the empty places.  The keys and values of a sequence
     differ.  The places of the questions have gaps g = 1, …, 2K behind the pairs, drawn without replacement with
-    p ∝ 0.01·g^{−0.99}.  Only the questions count.  Reported setting: Arora et al. (2023); we reduce the sizes, and each
-    token also sees the embedding of the token before it, so that one layer can suffice.
+    p ∝ 0.01·g^{−0.99}.  Only the questions count.  After Arora et al. (2023), with smaller sizes; there questions stand
+    at every second place, and random words fill the others.  Here each token also sees the embedding of the token
+    before it, so that one layer can suffice.
     """
 
     pairs: int = 8
