@@ -42,7 +42,7 @@ ONE_GAIN = (
 definition(
     "def-kernels",
     mark="extension",
-    source="none: kernels beyond the two of the paper",
+    source="none: kernels beyond softmax and linear",
     chapter=CHAPTER,
     statement=r"A kernel turns a row's scores $s_i$ into weights that sum to one. Proportional to $g(s_i)$: softmax "
     r"$e^{\beta s}$, linear $s$, degree $\beta$ $s^\beta$, squared ReLU $\max(s,0)^2$, sigmoid $1/(1+e^{-s})$. To "
