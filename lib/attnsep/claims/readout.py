@@ -54,7 +54,7 @@ definition(
     uses=["def-noisy-readout", "values-in-closed-form"],
     assumes="real matrices, 6000 draws each; the likelihood ratio, single entries and the network as readouts",
     control="the noise has standard deviation (1 + this) s",
-    violations=(0.001, 0.5),
+    violations=(0.02, 0.15),
 )
 def any_readout(xp, broken=None):
     rng, draws = generator(4300), 6000
