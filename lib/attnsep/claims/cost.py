@@ -16,6 +16,21 @@ LARGE = (4096, 8192, 16384)
 # The most that ours may take of PyTorch's time.
 CASES_BESIDE = {("softmax", n): 1.4 for n in LARGE} | {("softmax", 1024): 1.7, ("linear", 131072): 1.2}
 CASES_BESIDE |= {("linear", n): 1.8 for n in (8192, 16384)}
+MEAN_BESIDE = {"float64": 1.10, "float32": 1.20}
+# For each way to compute: the first n, and between what the exponent of the time lies.
+EXPONENTS = {
+    "softmax": (4096, 1.9, 2),
+    "linear": (4096, 0.8, 1),
+    "token data": (4096, 0.95, 1.1),
+    "closed form": (2048, -0.03, 0.03),
+}
+MEMORY_EXPONENTS, MEBIBYTES = {"softmax": (4096, 0.7), "linear": (16384, 1.02)}, 22
+TOKEN_DATA_RATIOS = {"float64": 125, "float32": 65}
+
+
+def _between(name):
+    """Return what a statement says of an exponent."""
+    return "between ${1}$ and ${2}$".format(*EXPONENTS[name])
 
 
 def _measured(d, dtype="float64", library=cost.OURS, what="median"):
@@ -95,24 +110,18 @@ def cost_crossover(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter=CHAPTER,
-    statement=r"In the stored measurement the time grows like $n^p$, with $p$ between 1.9 and 2 for softmax ($n$ from "
-    r"4096 to 16384), between 0.8 and 1 for linear attention and between 0.95 and 1.1 for softmax on the token data "
-    r"($n$ from 4096 to 131072), and between $-0.03$ and $0.03$ for the closed form ($n$ from 2048 to 131072): "
-    r"float64, least squares over the medians, $d = 34, 66, 130$.",
+    statement=rf"In the stored measurement the time grows like $n^p$, with $p$ {_between('softmax')} for softmax ($n$ "
+    rf"from 4096 to 16384), {_between('linear')} for linear attention and {_between('token data')} for softmax on the "
+    rf"token data ($n$ from 4096 to 131072), and {_between('closed form')} for the closed form ($n$ from 2048 to "
+    r"131072): float64, least squares over the medians, $d = 34, 66, 130$.",
     uses=["attention-cost"],
     assumes=ONE_MACHINE,
     control="every time is multiplied by n to this power",
     violations=(0.005, 0.03),
 )
 def cost_exponents(xp, broken=None):
-    allowed = {
-        "softmax": (4096, 1.9, 2),
-        "linear": (4096, 0.8, 1),
-        "token data": (4096, 0.95, 1.1),
-        "closed form": (2048, -0.03, 0.03),
-    }
     for d in WIDTHS:
-        for name, (first, low, high) in allowed.items():
+        for name, (first, low, high) in EXPONENTS.items():
             found = {n: times[name] for n, times in _measured(d).items() if n >= first and name in times}
             slope = cost.exponent([*found], [time * n ** (broken or 0) for n, time in found.items()])
             yield within(slope, low, high, d=d)
@@ -125,23 +134,23 @@ def cost_exponents(xp, broken=None):
     level="measured",
     chapter=CHAPTER,
     statement=r"In the stored measurement the memory that a call adds at its peak, the output included, grows with an "
-    r"exponent of at most 0.7 for softmax ($n$ from 4096 to 16384) and of at most 1.02 for linear attention ($n$ from "
-    r"16384 to 131072). At $n = 16384$, $d = 66$ in float64 it is at most 22 MiB for softmax; all scores at once would "
-    r"be 2048 MiB.",
+    rf"exponent of at most {MEMORY_EXPONENTS['softmax'][1]} for softmax ($n$ from 4096 to 16384) and of at most "
+    rf"{MEMORY_EXPONENTS['linear'][1]} for linear attention ($n$ from 16384 to 131072). At $n = 16384$, $d = 66$ in "
+    rf"float64 it is at most {MEBIBYTES} MiB for softmax; all scores at once would be 2048 MiB.",
     assumes=ONE_MACHINE,
     control="every memory is multiplied by n to this power",
     violations=(0.0001, 0.01),
 )
 def cost_memory(xp, broken=None):
+    yield equal(8 * 16384**2, 2048 * 2**20)
     for dtype in cost.DTYPES:
         for d in WIDTHS:
-            yield equal(8 * 16384**2, 2048 * 2**20)
-            for name, first, most in (("softmax", 4096, 0.7), ("linear", 16384, 1.02)):
+            for name, (first, most) in MEMORY_EXPONENTS.items():
                 measured = _measured(d, dtype, what="memory").items()
                 found = {n: pair[name] * n ** (broken or 0) for n, pair in measured if n >= first and name in pair}
                 yield at_most(cost.exponent([*found], [*found.values()]), most, d=d)
                 if (name, dtype, d) == ("softmax", "float64", 66):
-                    yield at_most(found[16384], 22 * 2**20, n=16384, d=d)
+                    yield at_most(found[16384], MEBIBYTES * 2**20, n=16384, d=d)
 
 
 @claim(
@@ -150,9 +159,9 @@ def cost_memory(xp, broken=None):
     source="none: about the token data",
     level="measured",
     chapter=CHAPTER,
-    statement=r"In the stored measurement PyTorch's softmax attention on $n = 16384$ unequal rows took at least 65 "
-    r"times as long as the library's on token data of the same size, whose query rows are of two kinds; in float64 at "
-    r"least 125 times.",
+    statement=r"In the stored measurement PyTorch's softmax attention on $n = 16384$ unequal rows took at least "
+    rf"{TOKEN_DATA_RATIOS['float32']} times as long as the library's on token data of the same size, whose query rows "
+    rf"are of two kinds; in float64 at least {TOKEN_DATA_RATIOS['float64']} times.",
     assumes=ONE_MACHINE,
     control="ours takes this many times as long",
     violations=(1.01, 1.1),
@@ -161,8 +170,8 @@ def token_data_costs_little(xp, broken=None):
     for dtype in cost.DTYPES:
         for d in WIDTHS:
             ours, peer = (_measured(d, dtype, library)[16384] for library in (cost.OURS, cost.PEER))
-            least = 125 if dtype == "float64" else 65
-            yield at_least(peer["softmax"] / ((broken or 1) * ours["token data"]), least, n=16384, d=d)
+            ratio = peer["softmax"] / ((broken or 1) * ours["token data"])
+            yield at_least(ratio, TOKEN_DATA_RATIOS[dtype], n=16384, d=d)
 
 
 @claim(
@@ -171,17 +180,19 @@ def token_data_costs_little(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter=CHAPTER,
-    statement=r"In the stored measurement the library's softmax attention took at most 1.10 times (float64) and 1.20 "
-    r"times (float32) as long as PyTorch's in the geometric mean over $n = 4096, 8192, 16384$ and $d = 34, 66, 130$, "
-    r"and at most 1.40 times in each case; at $n = 1024$ at most 1.70 times. Linear attention took at most 1.80 times "
-    r"as long as PyTorch's at $n = 8192, 16384$ and 1.20 times at $n = 131072$. Medians, PyTorch's softmax with the "
-    r"better of $d$ and $d$ padded to a multiple of 16.",
+    statement=r"In the stored measurement the library's softmax attention took at most "
+    rf"{MEAN_BESIDE['float64']:.2f} times (float64) and {MEAN_BESIDE['float32']:.2f} times (float32) as long as "
+    r"PyTorch's in the geometric mean over $n = 4096, 8192, 16384$ and $d = 34, 66, 130$, and at most "
+    rf"{CASES_BESIDE['softmax', 4096]:.2f} times in each case; at $n = 1024$ at most "
+    rf"{CASES_BESIDE['softmax', 1024]:.2f} times. Linear attention took at most {CASES_BESIDE['linear', 8192]:.2f} "
+    rf"times as long as PyTorch's at $n = 8192, 16384$ and {CASES_BESIDE['linear', 131072]:.2f} times at $n = 131072$. "
+    r"Medians, PyTorch's softmax with the better of $d$ and $d$ padded to a multiple of 16.",
     assumes=ONE_MACHINE + "; scores of standard deviation 3, for linear attention positive entries",
     control="ours takes this many times as long",
     violations=(1.02, 1.05),
 )
 def cost_beside_pytorch(xp, broken=None):
-    for dtype, most in (("float64", 1.10), ("float32", 1.20)):
+    for dtype, most in MEAN_BESIDE.items():
         ratios = {
             (kernel, n, d): _measured(d, dtype)[n][kernel] / _measured(d, dtype, cost.PEER)[n][kernel]
             for (kernel, n), d in product(CASES_BESIDE, WIDTHS)

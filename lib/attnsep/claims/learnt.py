@@ -94,8 +94,13 @@ def stored():
     return table.read_rows()
 
 
-TRAINED = (20, 40, 60, 80, 100, 160, 200)
-FEATURES = 64
+TRAINED, SIZES_REPORTED = (20, 40, 60, 80, 100, 160, 200), 11
+FEATURES, ENOUGH = 64, 0.001
+# How far above its floor a run of elu+1 ended.
+ABOVE = {80: (0.0065, 0.0195)} | dict.fromkeys((100, 160, 200), (0, 0.0015))
+# How far our mean for elu+1 is from the reported loss at most, or by how much it exceeds it.
+NEAR, EXCESS = {80: 0.0045} | dict.fromkeys((20, 40, 160, 200), 0.0011), {60: 0.0145, 100: 0.0164}
+STEPS_RATIO, LEFT_ABOVE = 8, 0.04
 
 
 def best(kernel, N):
@@ -109,9 +114,10 @@ def best(kernel, N):
     source=SOURCE,
     level="measured",
     chapter=RECALL,
-    statement=r"In the stored runs (64 features, three seeds each) softmax reached a loss of at most $0.001$ at $N = "
-    r"20, 40, 60, 80, 100, 160, 200$, and elu+1 at $N = 20, 40$. Every run of elu+1 ended above the floor "
-    r"$\frac12(1 - \frac{64}N)$: by at most $0.0015$ at $N = 100, 160, 200$, and by $0.0065$ to $0.0195$ at $N = 80$.",
+    statement=rf"In the stored runs (${FEATURES}$ features, three seeds each) softmax reached a loss of at most "
+    rf"${ENOUGH}$ at $N = 20, 40, 60, 80, 100, 160, 200$, and elu+1 at $N = 20, 40$. From $N = 80$ on every run of "
+    rf"elu+1 ended above the floor $\frac12(1 - \frac{{{FEATURES}}}N)$: by at most ${ABOVE[100][1]}$ at $N = 100, 160, "
+    rf"200$, and by ${ABOVE[80][0]}$ to ${ABOVE[80][1]}$ at $N = 80$.",
     uses=["recall-floor"],
     assumes="training to the stated rule; read from the stored table",
     control="the floor is that of 64 − this features",
@@ -119,14 +125,13 @@ def best(kernel, N):
 )
 def recall_learnt(xp, broken=None):
     for N in TRAINED:
-        yield at_most(max(best("softmax", N)), 0.001, N=N)
+        yield at_most(max(best("softmax", N)), ENOUGH, N=N)
         if N <= 40:
-            yield at_most(max(best("elu+1", N)), 0.001, N=N)
-        elif N >= 80:
+            yield at_most(max(best("elu+1", N)), ENOUGH, N=N)
+        elif N in ABOVE:
             floor = float(recall_floor(N, FEATURES - int(broken or 0)))
-            least, most = (0.0065, 0.0195) if N == 80 else (0, 0.0015)
             for found in best("elu+1", N):
-                yield within(found, floor + least, floor + most, N=N)
+                yield within(found, *(floor + above for above in ABOVE[N]), N=N)
 
 
 @claim(
@@ -135,25 +140,28 @@ def recall_learnt(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter=RECALL,
-    statement=r"Schlag, Irie and Schmidhuber report eleven sizes; we trained at seven of them. For softmax their "
-    r"losses and our means at $N = 20, 40, 60, 80, 100, 160, 200$ are all at most $0.001$. For elu+1 our mean differs "
-    r"from theirs by at most $0.0011$ at $N = 20, 40, 160, 200$ and by at most $0.0045$ at $N = 80$. At $N = 60$ and "
-    r"$100$ all three of our losses exceed theirs, on average by $0.0145$ and $0.0164$ to four digits.",
+    statement=rf"Schlag, Irie and Schmidhuber report {SIZES_REPORTED} sizes; we trained at {len(TRAINED)} of them. For "
+    rf"softmax their losses and our means at $N = 20, 40, 60, 80, 100, 160, 200$ are all at most ${ENOUGH}$. For elu+1 "
+    rf"our mean differs from theirs by at most ${NEAR[20]}$ at $N = 20, 40, 160, 200$ and by at most ${NEAR[80]}$ at "
+    rf"$N = 80$. At $N = 60$ and $100$ all three of our losses exceed theirs, on average by ${EXCESS[60]}$ and "
+    rf"${EXCESS[100]}$ to four decimals.",
     uses=["recall-learnt"],
     assumes="their losses are reported, not recomputed",
     control="their losses are multiplied by 1 + this",
     violations=(1e-5, 0.001),
 )
 def recall_reproduces(xp, broken=None):
+    for reported in REPORTED.values():
+        yield equal(len(reported), SIZES_REPORTED)
     for N in TRAINED:
         theirs = {kernel: reported[N] * (1 + (broken or 0)) for kernel, reported in REPORTED.items()}
-        yield at_most(max(theirs["softmax"], fmean(best("softmax", N))), 0.001, N=N)
+        yield at_most(max(theirs["softmax"], fmean(best("softmax", N))), ENOUGH, N=N)
         ours = best("elu+1", N)
-        if N in (60, 100):
+        if N in EXCESS:
             yield at_least(min(ours), theirs["elu+1"], N=N)
-            yield equal(round(fmean(ours) - theirs["elu+1"], 4), {60: 0.0145, 100: 0.0164}[N], N=N)
+            yield equal(round(fmean(ours) - theirs["elu+1"], 4), EXCESS[N], N=N)
         else:
-            yield at_most(abs(fmean(ours) - theirs["elu+1"]), 0.0045 if N == 80 else 0.0011, N=N)
+            yield at_most(abs(fmean(ours) - theirs["elu+1"]), NEAR[N], N=N)
 
 
 @claim(
@@ -162,9 +170,9 @@ def recall_reproduces(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter=RECALL,
-    statement=r"Every stored run of linear attention without a feature map, $\varphi(x) = x$ (64 features, three "
-    r"seeds), reached a loss of $0.001$ at $N = 20$, after more than eight times the steps of any run of elu+1. At $N "
-    r"= 100$ every one ended more than $0.04$ above the floor.",
+    statement=rf"Every stored run of linear attention without a feature map, $\varphi(x) = x$ (${FEATURES}$ features, "
+    rf"three seeds), reached a loss of ${ENOUGH}$ at $N = 20$, after more than ${STEPS_RATIO}$ times the steps of any "
+    rf"run of elu+1. At $N = 100$ every one ended more than ${LEFT_ABOVE}$ above the floor.",
     uses=["recall-floor"],
     assumes="training to the stated rule; read from the stored table",
     control="at 1 elu+1 takes its place",
@@ -172,13 +180,14 @@ def recall_reproduces(xp, broken=None):
 )
 def recall_learnt_linear(xp, broken=None):
     kernel = "elu+1" if broken else "linear"
-    yield at_most(max(best(kernel, 20)), 0.001, N=20)
+    yield at_most(max(best(kernel, 20)), ENOUGH, N=20)
     steps = {k: table.scores(stored(), "retrieval", test="at", kernel=k, pairs=20) for k in (kernel, "elu+1")}
-    yield at_least(min(steps[kernel]), 8 * max(steps["elu+1"]), N=20)
-    yield at_least(min(best(kernel, 100)), float(recall_floor(100, FEATURES)) + 0.04, N=100)
+    yield at_least(min(steps[kernel]), STEPS_RATIO * max(steps["elu+1"]), N=20)
+    yield at_least(min(best(kernel, 100)), float(recall_floor(100, FEATURES)) + LEFT_ABOVE, N=100)
 
 
-MQAR = (4, 8, 16)
+MQAR = {4: 0.99, 8: 0.85, 16: 0.5}  # pairs, and above or below what share elu+1 answered
+MQAR_SOFTMAX = 0.999
 
 
 def answered(kernel, K):
@@ -192,18 +201,18 @@ def answered(kernel, K):
     source=SOURCE,
     level="measured",
     chapter=RECALL,
-    statement=r"In the stored MQAR runs (8 features, three seeds each) softmax answered more than $99.9\%$ of the "
-    r"questions at $K = 4, 8, 16$ pairs; every run of elu+1 more than $99\%$ at $K = 4$, less than $85\%$ at $K = 8$ "
-    r"and less than $50\%$ at $K = 16$.",
+    statement=r"In the stored MQAR runs (8 features, three seeds each) softmax answered more than a share "
+    rf"${MQAR_SOFTMAX}$ of the questions at $K = 4, 8, 16$ pairs; every run of elu+1 more than ${MQAR[4]}$ at $K = 4$, "
+    rf"less than ${MQAR[8]}$ at $K = 8$ and less than ${MQAR[16]}$ at $K = 16$.",
     assumes="equal training; read from the stored table",
     control="the runs of elu+1 have K divided by 2 to this",
     violations=(1,),
 )
 def mqar_learnt(xp, broken=None):
     for K in MQAR:
-        yield at_least(min(answered("softmax", K)), 0.999, K=K)
+        yield at_least(min(answered("softmax", K)), MQAR_SOFTMAX, K=K)
         found = answered("elu+1", max(4, K >> int(broken or 0)))
-        yield at_least(min(found), 0.99, K=K) if K == 4 else at_most(max(found), {8: 0.85, 16: 0.5}[K], K=K)
+        yield at_least(min(found), MQAR[K], K=K) if K == 4 else at_most(max(found), MQAR[K], K=K)
 
 
 # The edge and counting
@@ -227,6 +236,10 @@ def right(name, kernel, n, **settings):
     return table.scores(stored(), name, test=f"n = {n}", kernel=kernel, **settings)
 
 
+AHEAD = {"elu+1": 0.09, "linear": 0.21}  # of bare models at n = 256
+BEHIND, AHEAD_FULL = 0.02, 0.15  # of full blocks at n = 32 and 256
+
+
 @claim(
     "edge-learnt",
     mark="extension",
@@ -234,8 +247,8 @@ def right(name, kernel, n, **settings):
     level="measured",
     chapter=EDGE,
     statement=r"In the stored runs of bare models (five seeds each, rates $0.001$ and $0.003$) softmax's mean "
-    r"accuracy at $n = 256$ exceeds that of elu+1 by more than $0.09$, and that of linear attention without a feature "
-    r"map by more than $0.21$.",
+    rf"accuracy at $n = 256$ exceeds that of elu+1 by more than ${AHEAD['elu+1']}$, and that of linear attention "
+    rf"without a feature map by more than ${AHEAD['linear']}$.",
     uses=["def-edge-task"],
     assumes="equal training; read from the stored table",
     control="the tests are shorter by the factor 2 to this",
@@ -245,7 +258,7 @@ def edge_learnt(xp, broken=None):
     n = 256 >> int(broken or 0)
     for rate in (0.001, 0.003):
         means = {k: fmean(right("edge", k, n, block="bare", rate=rate)) for k in KERNELS}
-        for kernel, least in (("elu+1", 0.09), ("linear", 0.21)):
+        for kernel, least in AHEAD.items():
             yield at_least(means["softmax"] - means[kernel], least, n=n, rate=rate)
 
 
@@ -256,7 +269,7 @@ def edge_learnt(xp, broken=None):
     level="measured",
     chapter=EDGE,
     statement=r"In the stored runs of full blocks (three seeds, rate $0.003$) softmax's mean accuracy is below that of "
-    r"elu+1 by more than $0.02$ at $n = 32$, and exceeds it by more than $0.15$ at $n = 256$.",
+    rf"elu+1 by more than ${BEHIND}$ at $n = 32$, and exceeds it by more than ${AHEAD_FULL}$ at $n = 256$.",
     uses=["def-edge-task"],
     assumes="equal training; read from the stored table",
     control="the longer tests are shorter by the factor 2 to this",
@@ -267,8 +280,11 @@ def edge_learnt_full(xp, broken=None):
     for n in (32, 256 >> int(broken or 0)):
         pair = [fmean(right("edge", kernel, n, block="full", rate=0.003)) for kernel in ("softmax", "elu+1")]
         gap[n] = pair[0] - pair[1]
-    yield at_most(gap[32], -0.02, n=32)
-    yield at_least(gap[n], 0.15, n=n)
+    yield at_most(gap[32], -BEHIND, n=32)
+    yield at_least(gap[n], AHEAD_FULL, n=n)
+
+
+COUNTED = 0.984
 
 
 @claim(
@@ -279,7 +295,7 @@ def edge_learnt_full(xp, broken=None):
     chapter=EDGE,
     statement=r"With $A_{1/4}$ and $A_{3/4}$, marks at random places and the same noise, every stored run of softmax "
     r"and of elu+1 (three seeds) was right in all 500 tests of each size, and every run of linear attention without "
-    r"a feature map in at least $98.4\%$.",
+    rf"a feature map in at least a share ${COUNTED}$.",
     uses=["def-count-data"],
     assumes="equal training; read from the stored table",
     control="this many more of the 500 answers are wrong",
@@ -289,7 +305,10 @@ def counting_learnt(xp, broken=None):
     for kernel in KERNELS:
         for n in (32, 64, 128, 256):
             found = min(right("counting", kernel, n, block="bare")) - (broken or 0) / 500
-            yield at_least(found, 0.984 if kernel == "linear" else 1, n=n)
+            yield at_least(found, COUNTED if kernel == "linear" else 1, n=n)
+
+
+DIGITS, APART, DIGITS_LINEAR = 0.92, 0.007, 0.4
 
 
 @claim(
@@ -298,9 +317,9 @@ def counting_learnt(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter="digits",
-    statement=r"In the stored runs (three seeds each) softmax and elu+1 have mean accuracies above $0.92$ that "
-    r"differ by less than $0.007$. Linear attention without a feature map was right in at most $40\%$ of the tests in "
-    r"every run.",
+    statement=rf"In the stored runs (three seeds each) softmax and elu+1 have mean accuracies above ${DIGITS}$ that "
+    rf"differ by less than ${APART}$. Linear attention without a feature map was right in at most a share "
+    rf"${DIGITS_LINEAR}$ of the tests in every run.",
     assumes="equal training; read from the stored table",
     control="this many more of the 500 answers of each run of elu+1 are right",
     violations=(0, 1),
@@ -308,6 +327,6 @@ def counting_learnt(xp, broken=None):
 def digits_learnt(xp, broken=None):
     found = {kernel: table.scores(stored(), "digits", test="all", kernel=kernel) for kernel in KERNELS}
     softmax, other = fmean(found["softmax"]), fmean(found["elu+1"]) + (broken or 0) / 500
-    yield at_least(min(softmax, other), 0.92)
-    yield at_most(abs(softmax - other), 0.007)
-    yield at_most(max(found["linear"]), 0.4)
+    yield at_least(min(softmax, other), DIGITS)
+    yield at_most(abs(softmax - other), APART)
+    yield at_most(max(found["linear"]), DIGITS_LINEAR)
