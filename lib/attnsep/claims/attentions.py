@@ -218,6 +218,7 @@ def mark_decides_silent(xp, broken=None):
 
 # At n = 8192, d = 2050 none of these lies near its bound, for a = 0.1 and a = 0.8.
 CLEAR = (*ONE_GAIN, "softmax:2", "polynomial:100")
+OFTEN, SELDOM = 0.89, -12  # at least, and below 10 to this power
 
 
 @claim(
@@ -229,7 +230,8 @@ CLEAR = (*ONE_GAIN, "softmax:2", "polynomial:100")
     statement=r"For large $d$ a kernel whose rows see all tokens and give ordinary ones the same weight separates "
     r"$a_0$ and $a_1$ if its larger gain exceeds $\frac{n-1}{10(a+b)-1}$ at $a_1$ and stays below it at $a_0$ ($a_0 "
     r"+ b > 0.1$). At $n = 8192$, $d = 2050$, $a_0 = 0.1$, $a_1 = 0.8$, $c = 0.5$, $m = 10$ this rule is right for "
-    r"15 kernels: $P[F \text{ fires}]$ is at least $0.89$ where it says so, and below $10^{-12}$ elsewhere.",
+    rf"{len(CLEAR)} kernels: $P[F \text{{ fires}}]$ is at least ${OFTEN}$ where it says so, and below "
+    rf"$10^{{{SELDOM}}}$ elsewhere.",
     uses=["mark-decides-fires", "mark-decides-silent"],
     # The next gain above its bound is that of 1.5-entmax at a0, 1.71 times the bound; a kernel nearer to it may fire
     # with any probability between the two numbers, since the rule is about large d.
@@ -244,7 +246,7 @@ def which_attentions_separate(xp, broken=None):
         w, rest = max((p, not_p), (q, not_q))
         fires = w * (10 * float(a + 1 - C) - 1) > rest * (1 + (broken or 0))
         P, reached = tokens.fires_probability(n, d, M, a, C, kernel), {"n": n, "d": d, "a": float(a)}
-        yield at_least(P, 0.89, **reached) if fires else at_most(P, 1e-12, **reached)
+        yield at_least(P, OFTEN, **reached) if fires else at_most(P, 10.0**SELDOM, **reached)
 
 
 SIMULATED = (*ONE_GAIN, "topk:16", "topk:100")
@@ -376,6 +378,9 @@ def selection_needs_a_small_b(xp, broken=None):
             yield Case(-abs(tokens.column_probability(n, d, a1, c, "hard") - 0.25), reached=reached)
 
 
+TOP_16, TOP_256, TOP_STRONG = 0.7, 0.004, 0.99
+
+
 @claim(
     "top-k-lies-between",
     mark="extension",
@@ -383,8 +388,9 @@ def selection_needs_a_small_b(xp, broken=None):
     level="exact",
     chapter=CHAPTER,
     statement=r"Top-$k$ needs $k$ large: few kept tokens do not average out. At $n = 8192$, $d = 2050$, $a_0 = 0.1$, "
-    r"$a_1 = 0.8$, $c = 0.5$, $m = 10$ it fires on $D_0$ with probability above $0.7$ for $k = 16$, below $0.004$ "
-    r"from $k = 256$ on (powers of two), and on $D_1$ with probability above $0.99$.",
+    r"$a_1 = 0.8$, $c = 0.5$, $m = 10$ it fires on $D_0$ with probability above "
+    rf"${TOP_16}$ for $k = 16$, below ${TOP_256}$ from $k = 256$ on (powers of two), and on $D_1$ with probability "
+    rf"above ${TOP_STRONG}$.",
     uses=["kernel-law-exact"],
     control="k = 256 is smaller by this",
     violations=(6, 7),
@@ -397,8 +403,8 @@ def top_k_lies_between(xp, broken=None):
     }
     for k, P in laws.items():
         reached = {"n": n, "d": d, "k": k}
-        yield at_least(P, 0.7, **reached) if k == 16 else at_most(P, 0.004, **reached)
-        yield at_least(tokens.fires_probability(n, d, M, STRONG, C, f"topk:{k}"), 0.99, **reached)
+        yield at_least(P, TOP_16, **reached) if k == 16 else at_most(P, TOP_256, **reached)
+        yield at_least(tokens.fires_probability(n, d, M, STRONG, C, f"topk:{k}"), TOP_STRONG, **reached)
 
 
 # Degrees
@@ -443,6 +449,9 @@ def polynomial_window(xp, broken=None):
 # Random features and windows, by sampling
 
 
+LOTS = 0.2, 0.75
+
+
 @claim(
     "random-features-draw-lots",
     mark="extension",
@@ -450,8 +459,8 @@ def polynomial_window(xp, broken=None):
     level="sampled",
     chapter=CHAPTER,
     statement=r"With 256 positive random features at $n = 512$, $d = 130$, $a_0 = 0.1$, $a_1 = 0.8$, $c = 0.5$, $m = "
-    r"10$ the network fires on $D_0$ and on $D_1$ with a probability between $0.2$ and $0.75$: it does not separate, "
-    r"though the features' products estimate $e^{\langle q, k \rangle}$ without bias.",
+    rf"10$ the network fires on $D_0$ and on $D_1$ with a probability between ${LOTS[0]}$ and ${LOTS[1]}$: it does not "
+    r"separate, though the features' products estimate $e^{\langle q, k \rangle}$ without bias.",
     uses=["sampled-kernels"],
     assumes="500 networks, fresh features for each; intervals of level 1 − 10⁻⁹",
     control="the network has this many columns more",
@@ -461,7 +470,10 @@ def random_features_draw_lots(xp, broken=None):
     rng, (n, d), draws = generator(6300), (512, 130), 500
     for a in (WEAK, STRONG):
         hits = sampling.fired_networks(rng, n, d, M + (broken or 0), a, C, "performer:256", draws=draws)
-        yield surely_inside(hits, draws, 0.2, 0.75, n=n, d=d, a=float(a), frequency=hits / draws)
+        yield surely_inside(hits, draws, *LOTS, n=n, d=d, a=float(a), frequency=hits / draws)
+
+
+NARROW, WIDE, LOUD, QUIET = 16, 256, 0.8, 0.2
 
 
 @claim(
@@ -471,8 +483,9 @@ def random_features_draw_lots(xp, broken=None):
     level="sampled",
     chapter=CHAPTER,
     statement=r"At $n = 2048$, $d = 514$, $a_0 = 0.1$, $a_1 = 0.8$, $c = 0.5$, $m = 10$ softmax over the tokens at "
-    r"most $w$ places away fires on $D_0$ with probability above $0.8$ for $w = 16$, and below $0.2$ for $w = 256$; "
-    r"on $D_1$ above $0.8$ for both. Many rows average few signs each, and one of them is enough.",
+    rf"most $w$ places away fires on $D_0$ with probability above ${LOUD}$ for $w = {NARROW}$, and below "
+    rf"${QUIET}$ for $w = {WIDE}$; on $D_1$ above ${LOUD}$ for both. Many rows average few signs each, "
+    r"and one of them is enough.",
     uses=["sampled-kernels"],
     assumes="200 networks; intervals of level 1 − 10⁻⁹",
     control="the wide window is smaller by this",
@@ -480,7 +493,7 @@ def random_features_draw_lots(xp, broken=None):
 )
 def windows_must_be_wide(xp, broken=None):
     rng, (n, d), draws = generator(6400), (2048, 514), 200
-    for a, width in product((WEAK, STRONG), (16, 256 - (broken or 0))):
+    for a, width in product((WEAK, STRONG), (NARROW, WIDE - (broken or 0))):
         hits = sampling.fired_networks(rng, n, d, M, a, C, f"window:{width}", draws=draws)
-        ends = (0, 0.2) if (a, width) == (WEAK, 256 - (broken or 0)) else (0.8, 1)
+        ends = (LOUD, 1) if (a, width) != (WEAK, WIDE - (broken or 0)) else (0, QUIET)
         yield surely_inside(hits, draws, *ends, n=n, d=d, a=float(a), width=width, frequency=hits / draws)

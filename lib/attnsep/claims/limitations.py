@@ -172,6 +172,9 @@ def _stated_silence(data, eps, kernel):
     return (data.n if kernel == "softmax" else 1) * math.exp(-((0.1 - a * w - 2 * eps) ** 2) / (2 * norm**2))
 
 
+RIGHT, STILL_FIRES, NO_LONGER_SILENT = 80, 60, 50  # per cent
+
+
 @claim(
     "perturbed-silence-breaks-first",
     mark="extension",
@@ -180,8 +183,9 @@ def _stated_silence(data, eps, kernel):
     chapter=CHAPTER,
     statement=r"For $E$ uniform on $[-1,1]^{n \times d}$, $n = 64$, $d = 66$, $c = 0.9$, $a_0 = 0.05$, $a_1 = "
     r"0.7$, $m = 10$: at "
-    r"$\varepsilon = 0.01$ each of the four networks is right in more than 80 % of its draws; at $\varepsilon = 0.1$ "
-    r"softmax still fires on $D_1$ in more than 60 %, but on $D_0$ in more than half of them.",
+    rf"$\varepsilon = 0.01$ each of the four networks is right in more than {RIGHT} % of its draws; at $\varepsilon = "
+    rf"0.1$ softmax still fires on $D_1$ in more than {STILL_FIRES} %, but on $D_0$ in more than {NO_LONGER_SILENT} % "
+    r"of them.",
     uses=["perturbed-fires", "perturbed-silent"],
     assumes="400 drawn E, one draw of y each, 150 at ε = 0.1; each share is above its number with confidence 1 − 10⁻⁹",
     control="E is multiplied by 1 + this",
@@ -193,9 +197,9 @@ def perturbed_silence_breaks_first(xp, broken=None):
     for kernel, a in product(tokens.KERNELS, (A0, A1)):
         fired = _fired_on_drawn(xp, data[a], kernel, 0.01 * scale, draws, rng)
         right = fired if (kernel, a) == ("softmax", A1) else draws - fired
-        yield surely_inside(right, draws, 0.8, 1, eps=0.01, frequency=right / draws)
+        yield surely_inside(right, draws, RIGHT / 100, 1, eps=0.01, frequency=right / draws)
     draws = 150
-    for a, least in ((A1, 0.6), (A0, 0.5)):
+    for a, least in ((A1, STILL_FIRES / 100), (A0, NO_LONGER_SILENT / 100)):
         fired = _fired_on_drawn(xp, data[a], "softmax", 0.1 * scale, draws, rng)
         yield surely_inside(fired, draws, least, 1, eps=0.1, frequency=fired / draws)
 

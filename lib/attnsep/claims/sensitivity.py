@@ -301,22 +301,26 @@ def random_instance(rng, ranges, widths, columns):
     }
 
 
+CHOICES, DRAWS = 16, 1000
+
+
 @claim(
     "random-parameters",
     mark="extension",
     source="First experiments 3; Next checks 1",
     level="sampled",
     chapter=CHAPTER,
-    statement=r"For 16 random choices of $n, d, m, a_0, a_1, c$ and the gap, some with all four errors at most $1\,\%$ "
-    r"and some not, real matrices of $D_0$ and $D_1$ with 1000 draws of $y$ each fire as often as the map says: "
+    statement=rf"For {CHOICES} random choices of $n, d, m, a_0, a_1, c$ and the gap, some with all four errors at most "
+    rf"$1\,\%$ and some not, real matrices of $D_0$ and $D_1$ with {DRAWS} draws of $y$ each fire as often as the map "
+    r"says: "
     r"each probability lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["map-is-the-law", "def-network-tokens", "values-in-closed-form"],
     control="the networks have this many columns more than the map",
     violations=(1, 6),
 )
 def random_parameters(xp, broken=None):
-    rng, draws = generator(6302), 1000
-    for number in range(16):
+    rng, draws = generator(6302), DRAWS
+    for number in range(CHOICES):
         point = random_instance(rng, *(ROOMY if number % 2 else ANYWHERE))
         law, shape = error_map(**point), {name: point[name] for name in ("n", "d", "c", "gap")}
         error = float(worst(law))
