@@ -179,8 +179,11 @@ def mark_decides_fires(xp, broken=None):
             {"n": n, "d": d, "a": float(a), "w": weight},
         )
         is_seen = reach * Fraction(weight) > GAP
-        says = reach > GAP and gain > (visible - 1) / float(10 * reach - 1)
+        says = reach > GAP and gain > _needed_gain(visible, reach)
         yield Case(0.0 if says == is_seen else -1.0, reached=reached)
+        if reach > GAP and visible > 1:  # at this gain (a + b) w is 0.1
+            R = _needed_gain(visible, reach)
+            yield Case(-abs(float(reach * R / (R + visible - 1) - GAP)), reached=reached)
         if is_seen:
             yield at_least(tokens.column_probability(n, d, a, C, kernel), 1 / 16, **reached)
             yield at_least(tokens.fires_probability(n, d, M, a, C, kernel), 1 - (15 / 16) ** M, **reached)
@@ -189,6 +192,11 @@ def mark_decides_fires(xp, broken=None):
         yield at_least(tokens.column_probability(4 * (d - 2), d, a, "0.94", "hard"), 1 / 16, n=4 * (d - 2), d=d, w=1.0)
     # Only all plus signs fire: w = 11/21, so 0.22 w > 0.1, but a minus at any class or at y_1 leaves too little.
     yield Case(-abs(tokens.column_probability(2, 4, WEAK, "0.88", "linear") - 1 / 16), reached={"n": 2, "d": 4})
+
+
+def _needed_gain(visible, reach):
+    """Return the gain above which a mark is seen, for the number of tokens that the row sees and a + b."""
+    return (visible - 1) / (10 * reach - 1)
 
 
 @claim(
@@ -244,7 +252,7 @@ def which_attentions_separate(xp, broken=None):
         # w = R/(R + n − 1), so R = w(n − 1)/(1 − w).
         p, q, not_p, not_q = tokens.weights(n, a, kernel, d=d)
         w, rest = max((p, not_p), (q, not_q))
-        fires = w * (10 * float(a + 1 - C) - 1) > rest * (1 + (broken or 0))
+        fires = w * (n - 1) > rest * float(_needed_gain(n, a + 1 - C)) * (1 + (broken or 0))
         P, reached = tokens.fires_probability(n, d, M, a, C, kernel), {"n": n, "d": d, "a": float(a)}
         yield at_least(P, OFTEN, **reached) if fires else at_most(P, 10.0**SELDOM, **reached)
 

@@ -175,6 +175,11 @@ def gaussian_prompt_limit(xp, broken=None):
 DEGREES = {1024: (14, 142), 10**6: (27, 283), 10**12: (53, 566)}
 
 
+def _degrees(n):
+    """Return the first and the last degree at n, as the statement prints them."""
+    return "${}$ to ${}$".format(*DEGREES[n])
+
+
 @claim(
     "polynomial-degree-window",
     mark="extension",
@@ -183,8 +188,8 @@ DEGREES = {1024: (14, 142), 10**6: (27, 283), 10**12: (53, 566)}
     chapter=CHAPTER,
     statement=r"Weights proportional to score$^\beta$ give $j^*$ in every row the weight $\frac{R}{R+n-1}$, $R = "
     r"(1+a)^\beta$, which is at least $\frac12$ if and only if $R \ge n - 1$. It is so at $a = 0.7$ and not at "
-    r"$a = 0.05$ for the degrees $14$ to $142$ at $n = 1024$, $27$ to $283$ at $n = 10^6$ and $53$ to $566$ at "
-    r"$n = 10^{12}$, and for no others.",
+    rf"$a = 0.05$ for the degrees {_degrees(1024)} at $n = 1024$, {_degrees(10**6)} at $n = 10^6$ and "
+    rf"{_degrees(10**12)} at $n = 10^{{12}}$, and for no others.",
     uses=["all-ones-scores"],
     assumes="β a whole number",
     control="every score is larger by this times L before it is raised to β",
@@ -270,6 +275,9 @@ def entropy(n, w, rest):
     return -w * math.log(w) - (rest * (math.log(rest) - math.log(n - 1)) if rest else 0.0)
 
 
+OTHERS, LINEAR = 0.93, 0.999  # the least entropy of other rows, over log n
+
+
 @claim(
     "one-spiky-row",
     mark="extension",
@@ -278,7 +286,8 @@ def entropy(n, w, rest):
     chapter=CHAPTER,
     statement=r"On $D_1$ with $a = 0.7$ softmax is spiky in one row only. As $n \to \infty$ the entropy of the marked "
     r"row tends to 0: it is below $2$, $1.2$, $0.2$, $2 \cdot 10^{-4}$ at $n = 10^3, 10^6, 10^{12}, 10^{30}$. That of "
-    r"every other row is above $0.93 \log n$ there, that of every row of linear attention above $0.999 \log n$.",
+    rf"every other row is above ${OTHERS} \log n$ there, that of every row of linear attention above "
+    rf"${LINEAR} \log n$.",
     uses=["lemma-d-2-weights", "golden-ratio-threshold"],
     assumes="closed form; the limit holds for 1/φ < a < 1",
     control="a is lower by this",
@@ -290,5 +299,5 @@ def one_spiky_row(xp, broken=None):
         n = 10**power
         soft, lin = tokens.weights(n, a), tokens.weights(n, a, "linear")
         yield at_most(entropy(n, soft.p, soft.not_p), most, n=n)
-        yield at_least(entropy(n, soft.q, soft.not_q), 0.93 * math.log(n), n=n)
-        yield at_least(entropy(n, lin.p, lin.not_p), 0.999 * math.log(n), n=n)
+        yield at_least(entropy(n, soft.q, soft.not_q), OTHERS * math.log(n), n=n)
+        yield at_least(entropy(n, lin.p, lin.not_p), LINEAR * math.log(n), n=n)

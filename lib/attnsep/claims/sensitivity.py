@@ -171,6 +171,9 @@ MOVES = {
 }
 
 
+ENDS = {name: ends for name, (_, ends) in MOVES.items()}
+
+
 @claim(
     "one-parameter-at-a-time",
     mark="extension",
@@ -178,8 +181,10 @@ MOVES = {
     level="exact",
     chapter=CHAPTER,
     statement=r"From $n = 1024$, $d = 258$, $m = 17$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$, gap $0.1$ one parameter "
-    r"moves in steps of $0.001$ or 1. All four errors stay $\le 1\,\%$ for $a_0 \le 0.327$, $0.667 \le a_1 \le 3.031$, "
-    r"$0.475 \le c \le 0.999$, gap $0.096$ to $0.148$, $17 \le m \le 28$, $236 \le d \le 300$, $1 \le t \le 100$.",
+    rf"moves in steps of $0.001$ or 1. All four errors stay $\le 1\,\%$ for $a_0 \le {ENDS['a0'][1]}$, "
+    rf"${ENDS['a1'][0]} \le a_1 \le {ENDS['a1'][1]}$, ${ENDS['c'][0]} \le c \le {ENDS['c'][1]}$, gap "
+    rf"${ENDS['gap'][0]}$ to ${ENDS['gap'][1]}$, ${ENDS['m'][0]} \le m \le {ENDS['m'][1]}$, ${ENDS['d'][0]} \le d \le "
+    rf"{ENDS['d'][1]}$, ${ENDS['t'][0] // 256} \le t \le {ENDS['t'][1] // 256}$.",
     uses=["map-is-the-law"],
     assumes="t = 4 stays where d moves; one step beyond these ends an error exceeds 1 %, but where c, d, t end",
     control="the limit is larger by this",
@@ -198,8 +203,14 @@ def one_parameter_at_a_time(xp, broken=None):
 
 BOX = {"a0": (0, GAP), "a1": (Fraction(65, 100), 2), "c": (Fraction(2, 5), Fraction(99, 100))}
 BOX |= {"gap": (Fraction(8, 100), Fraction(2, 5)), "m": (35, 100), "d": (1200, 2400), "t": (1, 10**290)}
-LOUD = {"a0": GAP, "a1": 2, "c": Fraction(2, 5), "gap": Fraction(8, 100), "m": 100, "d": 1200, "t": 1}
-SHY = LOUD | {"a1": Fraction(65, 100), "gap": Fraction(2, 5), "m": 35}
+# Where the last three errors are largest, and where the first one is.
+LOUD = {name: BOX[name][end] for name, end in {"a0": 1, "a1": 1, "c": 0, "gap": 0, "m": 1, "d": 0, "t": 0}.items()}
+SHY = LOUD | {name: BOX[name][end] for name, end in {"a1": 0, "gap": 1, "m": 0}.items()}
+
+
+def _ends(name):
+    """Return the two ends of a range of the box, as a statement prints them."""
+    return [f"{float(end):g}" for end in BOX[name]]
 
 
 def with_n(point):
@@ -230,9 +241,10 @@ def _between(rng, low, high):
     source="First experiments 3; Next checks 2",
     level="exact",
     chapter=CHAPTER,
-    statement=r"All four errors are at most $1\,\%$ for all $0 \le a_0 \le 0.1$, $0.65 \le a_1 \le 2$, "
-    r"$0.4 \le c < 1$, every gap of $\tau$ from $0.08$ to $0.4$, $d \ge 1200$, $t \ge 1$, $n = (d-2)t$ "
-    r"and $35 \le m \le 100$.",
+    statement=rf"All four errors are at most ${100 * LIMIT:g}\,\%$ for all $0 \le a_0 \le {_ends('a0')[1]}$, "
+    rf"${_ends('a1')[0]} \le a_1 \le {_ends('a1')[1]}$, ${_ends('c')[0]} \le c < 1$, every gap of $\tau$ from "
+    rf"${_ends('gap')[0]}$ to ${_ends('gap')[1]}$, $d \ge {_ends('d')[0]}$, $t \ge 1$, $n = (d-2)t$ "
+    rf"and ${_ends('m')[0]} \le m \le {_ends('m')[1]}$.",
     uses=["main-theorem-softmax-fires", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
     assumes="all seven ranges; checked at the bounds' worst corners and at 60 points with d ≤ 2400, n up to 10³⁰⁰",
     control="m is smaller by this at the corner where 35 is the least",
@@ -265,6 +277,11 @@ WALLS = (
 )
 
 
+def _wall(name):
+    """Return where the box is left along a parameter, as a statement prints it."""
+    return "$ or $".join(f"{float(outside):g}" for _, moved, outside in WALLS if moved == name)
+
+
 @claim(
     "robust-region-walls",
     mark="extension",
@@ -272,7 +289,8 @@ WALLS = (
     level="exact",
     chapter=CHAPTER,
     statement=r"Each range is needed. From a corner of the region, one parameter alone brings some error above "
-    r"$1\,\%$: $a_0 = 0.4$, $a_1 = 0.6$ or $5$, $c = 0.2$, gap $0.06$ or $0.8$, $d = 700$, $m = 34$ or $6000$.",
+    rf"${100 * LIMIT:g}\,\%$: $a_0 = {_wall('a0')}$, $a_1 = {_wall('a1')}$, $c = {_wall('c')}$, gap ${_wall('gap')}$, "
+    rf"$d = {_wall('d')}$, $m = {_wall('m')}$.",
     uses=["robust-region"],
     control="the parameter goes back by this share of the way to the region",
     violations=(0.05, 0.06),
