@@ -36,6 +36,9 @@ def _advantage(n, d, m, a1, tau, kernel, normalised):
 # Mechanism 1
 
 
+WEAK = 0.2
+
+
 @claim(
     "mechanism-1-amplifies",
     mark="completed",
@@ -68,17 +71,17 @@ def mechanism_1_amplifies(xp, broken=None):
     level="exact",
     chapter=MECHANISMS,
     statement=r"For $n \ge 3$ and every $a > 0$ the exponential amplifies: $n^{a(1+a)} > 1 + a$. "
-    r"For $n = 2$ and $a \le 0.2$ it does not.",
-    assumes="n ≥ 3",
+    rf"For $n = 2$ and $0 < a \le {WEAK}$ it does not.",
+    assumes="n ≥ 3; both sides move one way in a, so the end a = 0.2 decides",
     control="n is smaller than 3 by this, for small a",
     violations=(0, 1),
 )
 def mechanism_1_from_three_tokens(xp, broken=None):
-    strengths = (1e-9, 1e-3, 0.05, 0.1, 0.2, 0.7, 1.0, 10.0)
-    for n, a in product((3, 4, 1024, 10**300) if broken is None else (3 - broken,), strengths):
+    weak = (1e-9, 1e-3, 0.05, 0.1, WEAK)
+    for n, a in product((3, 4, 1024, 10**300) if broken is None else (3 - broken,), (*weak, 0.7, 1.0, 10.0)):
         yield Case((1 + a) * math.log(n) - math.log1p(a) / a, reached={"n": n, "a": a})
     if broken is None:
-        for a in strengths[:5]:
+        for a in weak:
             yield Case(math.log1p(a) / a - (1 + a) * math.log(2), reached={"n": 2, "a": a})
 
 
@@ -131,23 +134,35 @@ def raw_values_in_closed_form(xp, broken=None):
     chapter=MECHANISMS,
     statement=r"All rows but the marked one are equal. For each of the eight signs $(y_1, y_{k^*}, y_d)$ some row "
     r"exceeds $\tau$ if and only if the sum $S$ of the other $d - 3$ signs exceeds the smaller of two bounds, one for "
-    r"each kind of row. So $\pi$ is a sum of eight binomial tails for each of the four mechanisms.",
+    r"each kind of row. So $\pi$ is the mean of eight binomial tails for each of the four mechanisms.",
     uses=["raw-values-in-closed-form", "def-network-tokens"],
     assumes="checked on matrices against all sign vectors",
     control="the matrices have a larger by this",
-    violations=(1e-18, 0.1, 0.3),
+    violations=(1e-18, 0.005, 0.02),
 )
 def raw_column_law(xp, broken=None):
     for (n, d, a, c), (kernel, normalised) in product(
         ((6, 5, "0.7", "0.5"), (24, 8, "0.05", "0.3"), (16, 10, "0.9", "0.45")), FOUR
     ):
         A = TokenData(n=n, d=d, a=Fraction(a) + exactly(broken), c=c, marked=n // 2).matrix(xp)
-        rows = to_numpy(ablation.outputs(A, TokenData(n=n, d=d, a=a, c=c).X(xp), kernel, normalised))
-        largest = np.max(rows @ np.array([*all_signs(d)], dtype=float).T, axis=0)
-        scale = float(np.max(np.abs(rows)))
+        data = TokenData(n=n, d=d, a=a, c=c, marked=n // 2)
+        rows = to_numpy(ablation.outputs(A, data.X(xp), kernel, normalised))
+        scale, reached = float(np.max(np.abs(rows))), {"n": n, "d": d, "a": float(a)}
+        others = np.delete(rows, data.marked, axis=0)
+        apart = float(np.max(np.abs(others - others[0]))) / scale
+        yield Case(-apart, rounding((1 + float(data.a)) ** 2 * data.log_n) * d, reached)
+        y = np.array([*all_signs(d)], dtype=float).T
+        largest, own = np.max(rows @ y, axis=0), y[data.marked_class + 1]
+        S = np.sum(y[1:-1], axis=0) - own
         for tau in (_paper_tau(n), 0.31 * scale, 0.73 * scale, 1.37 * scale):
+            bounds = [
+                (tau - v.first * y[0] - v.own * own - v.last * y[-1]) / v.others
+                for v in ablation.values_closed(n, d, a, c, kernel, normalised)
+            ]
+            wrong = int(np.sum((largest > tau) != (np.minimum(*bounds) < S)))
+            yield Case(float(-wrong), reached=reached)
             law = ablation.column_probability(n, d, a, c, tau, kernel, normalised)
-            yield Case(-abs(float(np.mean(largest > tau)) - law), 1e-14, {"n": n, "d": d, "a": float(a)})
+            yield Case(-abs(float(np.mean(largest > tau)) - law), 1e-14, reached)
 
 
 @claim(
@@ -156,8 +171,8 @@ def raw_column_law(xp, broken=None):
     source="Mechanism 2",
     level="verified",
     chapter=MECHANISMS,
-    statement=r"Linear attention lacks the normalisation: on $D_0$ and $D_1$ its weights "
-    r"$f_{\mathrm{lin}} = u_{\mathrm{lin}}/\alpha_{\mathrm{lin}}$ do not sum to 1.",
+    statement=r"A reading of “linear attention's lack of this normalization”, with $f_{\mathrm{lin}} = "
+    r"u_{\mathrm{lin}}/\alpha_{\mathrm{lin}}$: on $D_0$ and $D_1$ its weights do not sum to 1.",
     expect="refuted",
     uses=["def-self-attention", "normaliser-keeps-ratios"],
     assumes="f_lin is normalised, as its name beside f_exp suggests",
@@ -180,8 +195,9 @@ def mechanism_2_no_normaliser(xp, broken=None):
     source="Mechanism 2",
     level="exact",
     chapter=MECHANISMS,
-    statement=r"Weights that sum to 1 preserve what separates $D_0$ and $D_1$: at the paper's $\tau$ normalised linear "
-    r"attention, too, has $P[\text{fires on } D_1] - P[\text{fires on } D_0] \ge 0.9$ "
+    statement=r"A reading of “ensures that the attention weights sum to 1, preserving relative magnitude "
+    r"information”, as a rule for all weights that sum to 1: at the card's $\tau$ normalised linear attention, too, "
+    r"has $P[\text{fires on } D_1] - P[\text{fires on } D_0] \ge 0.9$ "
     r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["column-law", "mechanism-2-no-normaliser"],
@@ -201,8 +217,8 @@ def mechanism_2_normalising_preserves(xp, broken=None):
     source="Mechanism 2",
     level="exact",
     chapter=MECHANISMS,
-    statement=r"Without normalisation linear attention loses the information: at every threshold "
-    r"$P[\text{fires on } D_1] - P[\text{fires on } D_0] \le 0.05$ "
+    statement=r"A reading of “linear attention's lack of this normalization causes information loss”, with $c_j = "
+    r"A^\top u_j$: at every threshold $P[\text{fires on } D_1] - P[\text{fires on } D_0] \le 0.05$ "
     r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["raw-column-law"],
@@ -219,6 +235,11 @@ def _raw_linear_tau(n):
     return float(C) * math.sqrt(float((1 + A0) * (1 + A1))) * n * math.log(n) ** 1.5
 
 
+def _raw_tau(n, kernel):
+    return _raw_linear_tau(n) if kernel == "linear" else n**2.4 * math.sqrt(math.log(n))
+
+
+RAW_ADVANTAGE = 0.9989
 RAW_WORKED = {
     ("linear", A0): 3.59658497e-5,
     ("linear", A1): 0.999020695,
@@ -233,20 +254,26 @@ RAW_WORKED = {
     source="none: repairs Mechanism 2",
     level="exact",
     chapter=MECHANISMS,
-    statement=r"Without normalisation both separate at a threshold that grows with $n$. At $n = 1024$, $d = 258$, "
-    r"$m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$ the probabilities to fire on $D_0$ and $D_1$ are "
-    r"$3.59658497 \cdot 10^{-5}$ and $0.999020695$ for linear with $\tau' = c\sqrt{(1+a_0)(1+a_1)}\,n L^{3/2}$, "
-    r"$0$ and $0.999023438$ for exp with $\tau' = n^{2.4}\sqrt{L}$.",
+    statement=r"Without normalisation both separate at a threshold that grows with $n$: linear at "
+    r"$\tau' = c\sqrt{(1+a_0)(1+a_1)}\,n L^{3/2}$, exp at $\tau' = n^{2.4}\sqrt{L}$. With $m = 10$, $a_0 = 0.05$, "
+    r"$a_1 = 0.7$, $c = 0.5$ the probabilities to fire on $D_0$ and $D_1$ are, at $n = 1024$, $d = 258$, "
+    r"$3.59658497 \cdot 10^{-5}$ and $0.999020695$ for linear, $0$ and $0.999023438$ for exp. For both they differ "
+    rf"by more than ${RAW_ADVANTAGE}$ at $n = 1024$, $4096$, $16384$, $t = 4$.",
     uses=["raw-column-law"],
     control="τ' is larger by this part of itself",
-    violations=(1e-12, 0.1),
+    violations=(1e-12, 1e-3, 0.1),
 )
 def raw_worked_instance(xp, broken=None):
     n, factor = 1024, 1 + (broken or 0.0)
-    thresholds = {"linear": _raw_linear_tau(n), "softmax": n**2.4 * math.sqrt(math.log(n))}
     for (kernel, a), digits in RAW_WORKED.items():
-        found = ablation.fires_probability(n, 258, 10, a, C, factor * thresholds[kernel], kernel, normalised=False)
+        found = ablation.fires_probability(n, 258, 10, a, C, factor * _raw_tau(n, kernel), kernel, normalised=False)
         yield equal(float(f"{found:.9g}"), digits, n=n, d=258, m=10, a=float(a))
+    for (n, d), kernel in product(SHAPES, tokens.KERNELS):
+        advantage = _advantage(n, d, 10, A1, factor * _raw_tau(n, kernel), kernel, False)
+        yield at_least(advantage, RAW_ADVANTAGE, n=n, d=d, m=10)
+
+
+SEPARATED, TOGETHER, SILENT = 0.94, 0.001, 0.0035
 
 
 @claim(
@@ -255,28 +282,31 @@ def raw_worked_instance(xp, broken=None):
     source="none: repairs Mechanism 2",
     level="exact",
     chapter=MECHANISMS,
-    statement=r"At the paper's $\tau$, of the four only exp normalised separates: "
-    r"$P[\text{fires on } D_1] - P[\text{fires on } D_0]$ is above $0.94$ for it and below $0.001$ for the other three "
+    statement=r"At the card's $\tau$, of the four only exp normalised separates: "
+    rf"$P[\text{{fires on }} D_1] - P[\text{{fires on }} D_0]$ is above ${SEPARATED}$ for it, and its absolute value "
+    rf"is below ${TOGETHER}$ for the other three "
     r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$). "
-    r"Linear normalised is silent on both; the unnormalised ones fire on both, with $\pi = \frac12$ on $D_0$, and on "
-    r"$D_1$ with $\frac12$ (linear) and $\frac58$ (exp), to nine digits.",
+    rf"Linear normalised fires on either with less than ${SILENT}$; the unnormalised ones fire on both, with "
+    r"$\pi = \frac12$ on $D_0$, and on $D_1$ with $\frac12$ (linear) and $\frac58$ (exp), to nine digits.",
     uses=["raw-column-law", "main-theorem-worked-instance"],
+    assumes="half of the way to τ', no sum of signs comes near the threshold: the laws stay as they are until then",
     control="the unnormalised linear threshold goes this part of the way from τ to τ'",
-    violations=(1e-6, 1),
+    violations=(1e-6, 0.5, 1),
 )
 def only_exp_normalised_separates(xp, broken=None):
     for (n, d), (kernel, normalised) in product(SHAPES, FOUR):
         tau, reached = _paper_tau(n), {"n": n, "d": d, "m": 10}
         if normalised:
             on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C, kernel) for a in (A0, A1))
-            wanted = (
-                at_least(on_d1 - on_d0, 0.94, **reached) if kernel == "softmax" else at_most(on_d1, 0.01, **reached)
-            )
-            yield wanted
+            if kernel == "softmax":
+                yield at_least(on_d1 - on_d0, SEPARATED, **reached)
+            else:
+                yield at_most(max(on_d0, on_d1), SILENT, **reached)
+                yield at_most(abs(on_d1 - on_d0), TOGETHER, **reached)
             continue
         if kernel == "linear":
             tau += (broken or 0.0) * (_raw_linear_tau(n) - tau)
-        yield at_most(_advantage(n, d, 10, A1, tau, kernel, False), 0.001, **reached)
+        yield at_most(abs(_advantage(n, d, 10, A1, tau, kernel, False)), TOGETHER, **reached)
         for a, pi in ((A0, 0.5), (A1, 0.5 if kernel == "linear" else 0.625)):
             found = ablation.column_probability(n, d, a, C, tau, kernel, False)
             yield at_most(abs(found - pi), 5e-10, **reached)
@@ -291,8 +321,9 @@ def only_exp_normalised_separates(xp, broken=None):
     statement=r"At the best threshold for each $n$ three of the four separate. With $t = 4$, $m = 10$, $a_0 = 0.05$, "
     r"$a_1 = 0.7$, $c = 0.5$ the largest $P[\text{fires on } D_1] - P[\text{fires on } D_0]$ is above $0.85$ for exp "
     r"normalised, exp, and linear at $n = 248$, $1024$, $4096$, $16384$; for linear normalised it is below "
-    r"$1.4/\sqrt{n}$. Normalising is what hides the mark from linear attention.",
+    r"$1.24/\sqrt{n}$. Normalising is what hides the mark of linear attention from this network.",
     uses=["raw-column-law"],
+    assumes="thresholds between values of the two laws that differ by more than 10⁻⁹ of the largest",
     control="linear is normalised by α to the power 1 (0) or not at all (1)",
     violations=(0, 1),
 )
@@ -301,7 +332,10 @@ def ablation_best_threshold(xp, broken=None):
         hidden = kernel == "linear" and normalised
         best = ablation.best_threshold(n, d, 10, A0, A1, C, kernel, normalised and not (hidden and broken))
         advantage, reached = best.on_d1 - best.on_d0, {"n": n, "d": d, "m": 10}
-        yield at_most(advantage, 1.4 / math.sqrt(n), **reached) if hidden else at_least(advantage, 0.85, **reached)
+        yield at_most(advantage, 1.24 / math.sqrt(n), **reached) if hidden else at_least(advantage, 0.85, **reached)
+
+
+ONE_EIGHTH = 0.1251  # the gain of exp tends to 1/8
 
 
 @claim(
@@ -310,27 +344,28 @@ def ablation_best_threshold(xp, broken=None):
     source="none: repairs Mechanism 2",
     level="exact",
     chapter=MECHANISMS,
-    statement=r"One threshold $\tau = \theta\sqrt{L}$ for every $n$ needs amplification and normalisation together. "
-    r"At $n = 16384$, $t = 4$, $m \in \{1, 10, 50\}$, for $\theta = 0.05, 0.1, \dots, 2$ without $\theta = c$: "
-    r"$P[\text{fires on } D_1] - P[\text{fires on } D_0] \le 0.126$ for exp, linear and linear normalised, while exp "
-    r"normalised has more than $0.94$ at $\theta = c + 0.1$ and $m = 10$.",
+    statement=r"Let $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$, $t = 4$. One threshold $\tau = \theta\sqrt{L}$ for "
+    r"$n = 1024$, $4096$ and $16384$ needs amplification and normalisation together: for $m \in \{1, 10, 50\}$ and "
+    r"$\theta = 0.05, 0.1, \dots, 2$ without $\theta = c$, "
+    rf"$P[\text{{fires on }} D_1] - P[\text{{fires on }} D_0] \le {ONE_EIGHTH}$ for exp, linear and linear "
+    rf"normalised, while exp normalised has more than ${SEPARATED}$ at $\theta = c + 0.1$ and $m = 10$.",
     uses=["only-exp-normalised-separates"],
-    assumes="θ does not grow with n",
-    control="θ is multiplied by (n log n) to this power",
-    violations=(0.01, 1),
+    assumes="θ does not grow with n; at other c exp alone may gain up to 1/4 (its control: c = 0.1)",
+    control="c is smaller by this",
+    violations=(1e-6, 0.35, 0.4),
 )
 def one_threshold_for_every_n(xp, broken=None):
-    n, d = SHAPES[-1]
-    thetas = np.array([theta / 20 for theta in range(1, 41) if theta != 10])
-    taus = thetas * math.sqrt(math.log(n)) * (n * math.log(n)) ** (broken or 0.0)
-    for kernel, normalised in FOUR[1:]:
+    c, thetas = C - exactly(broken), np.array([theta / 20 for theta in range(1, 41) if theta != 10])
+    for (n, d), (kernel, normalised) in product(SHAPES, FOUR[1:]):
+        taus = thetas * math.sqrt(math.log(n))
         pi0, pi1 = (
-            ablation.upper_tail(*ablation.column_law(n, d, a, C, kernel, normalised)[:2], taus) for a in (A0, A1)
+            ablation.upper_tail(*ablation.column_law(n, d, a, c, kernel, normalised)[:2], taus) for a in (A0, A1)
         )
         for m in (1, 10, 50):
-            yield at_most((1 - pi0) ** m - (1 - pi1) ** m, 0.126, n=n, d=d, m=m)
-    on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C) for a in (A0, A1))
-    yield at_least(on_d1 - on_d0, 0.94, n=n, d=d, m=10)
+            yield at_most((1 - pi0) ** m - (1 - pi1) ** m, ONE_EIGHTH, n=n, d=d, m=m)
+    for n, d in SHAPES:
+        on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C) for a in (A0, A1))
+        yield at_least(on_d1 - on_d0, SEPARATED, n=n, d=d, m=10)
 
 
 @claim(
@@ -340,11 +375,11 @@ def one_threshold_for_every_n(xp, broken=None):
     level="sampled",
     chapter=MECHANISMS,
     statement=r"Over 20000 random columns at $n = 104$, $d = 28$, matrices of $D_0$ and $D_1$ exceed the threshold as "
-    r"often as the law says, under all four mechanisms, at the paper's $\tau$ and at the best one: each $\pi$ lies in "
+    r"often as the law says, under all four mechanisms, at the card's $\tau$ and at the best one: each $\pi$ lies in "
     r"the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["raw-column-law"],
     control="the law's a is larger by this",
-    violations=(0, 0.5),
+    violations=(0, 0.1, 0.5),
 )
 def ablation_simulated(xp, broken=None):
     rng, draws, (n, d) = generator(4100), 20_000, (104, 28)
@@ -397,14 +432,14 @@ def mechanism_3_no_linear_classifier(xp, broken=None):
     source="none: repairs Mechanism 3",
     level="verified",
     chapter=MECHANISMS,
-    statement=r"In exact arithmetic one linear classifier of one row is right on all of $D_0$ and $D_1$, for every "
-    r"$n$, $d$, $c$ and $j^*$: every $c_j$ of linear attention has first coordinate "
+    statement=r"In exact arithmetic there is, for every $n$, one linear classifier of one row that is right on all of "
+    r"$D_0$ and $D_1$, whatever $d$, $c$ and $j^*$ are: every $c_j$ of linear attention has first coordinate "
     r"$\frac{a(1+a)}{n+a}\sqrt{L}$, which increases with $a$, so $\frac{0.4}{n}\sqrt{L}$ lies above it on $D_0$ "
     r"and below it on $D_1$.",
     uses=["values-in-closed-form"],
     assumes="a_0 ≤ 0.1, a_1 ≥ 0.7",
     control="a_0 exceeds 0.1 by this",
-    violations=(0.1, 0.21, 0.3),
+    violations=(0.2, 0.21, 0.3),
 )
 def first_coordinate_separates(xp, broken=None):
     more, rng = exactly(broken), generator(4200)
@@ -414,8 +449,11 @@ def first_coordinate_separates(xp, broken=None):
             data = TokenData(n=n, d=d, a=a, c=c, marked=int(rng.integers(n)))
             A = data.matrix(xp)
             first = to_numpy(values(A, A, A, data.X(xp), "linear"))[:, 0]
+            closed = np.full(n, float(_first(n, a)) * math.sqrt(data.log_n))
+            reached = {"n": n, "d": d, "a": float(a), "c": float(c)}
+            yield equal(first, closed, rounding((1 + float(a)) ** 2 * data.log_n) * d, **reached)
             right = theta - first if a < A1 else first - theta
-            yield Case(float(np.min(right)) / theta, reached={"n": n, "d": d, "a": float(a), "c": float(c)})
+            yield Case(float(np.min(right)) / theta, reached=reached)
 
 
 # Break conditions
@@ -432,7 +470,7 @@ def first_coordinate_separates(xp, broken=None):
     uses=["column-law", "linear-rows-equal"],
     assumes="10a(1+a) > n + a",
     control="a is multiplied by 1 minus this, at n = 16384, d = 4098",
-    violations=(0, 0.5),
+    violations=(0, 0.01, 0.015, 0.5),
 )
 def break_1_strong_mark(xp, broken=None):
     shapes = ((2, 3), (8, 10), (240, 62), *SHAPES) if broken is None else (SHAPES[-1],)
@@ -450,13 +488,13 @@ def break_1_strong_mark(xp, broken=None):
     source="Break condition of Mechanism 1",
     level="exact",
     chapter=BREAKS,
-    statement=r"With $a_1 = \sqrt{n/5}$ instead of $0.7$ normalised linear attention separates at the paper's $\tau$, "
+    statement=r"With $a_1 = \sqrt{n/5}$ instead of $0.7$ normalised linear attention separates at the card's $\tau$, "
     r"with no exponential: at $n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $c = 0.5$ it fires "
     r"on $D_1$ with more than $0.94$ and on $D_0$ with less than $0.004$.",
     uses=["break-1-strong-mark"],
     assumes="a_1 = √(n/5), rounded to two decimals",
     control="a_1 is multiplied by 1 minus this",
-    violations=(0.01, 0.5),
+    violations=(0.01, 0.1, 0.15, 0.5),
 )
 def break_1_linear_separates(xp, broken=None):
     for n, d in SHAPES:
@@ -476,7 +514,7 @@ def break_1_linear_separates(xp, broken=None):
     uses=["all-ones-scores"],
     assumes="a_0 ≤ 0.1, a_1 ≥ 0.7",
     control="a_0 exceeds 0.1 by this",
-    violations=(0.1, 0.31),
+    violations=(0.29, 0.31),
 )
 def break_2_sum_of_scores(xp, broken=None):
     more = exactly(broken)
@@ -484,7 +522,9 @@ def break_2_sum_of_scores(xp, broken=None):
         for a in (Fraction(0), A0, GAP + more, A1, Fraction(3)):
             data = TokenData(n=n, d=d, a=a, c=c, marked=n // 2)
             A = data.matrix(xp)
-            root = math.sqrt(float(xp.sum(row_scores(A, A, data.X(xp)))) / data.log_n) - n
+            total, closed = float(xp.sum(row_scores(A, A, data.X(xp)))), (n + float(a)) ** 2 * data.log_n
+            yield equal(total, closed, rounding((1 + float(a)) ** 2 * data.log_n) * d, n=n, d=d, a=float(a))
+            root = math.sqrt(total / data.log_n) - n
             yield Case(0.4 - root if a < A1 else root - 0.4, reached={"n": n, "d": d, "a": float(a)})
 
 
@@ -562,7 +602,7 @@ RAGGED = (
     uses=["ragged-law", "main-theorem-mark-is-seen"],
     assumes="a p > 0.1",
     control="a is lower than 0.7 by this, at one token in each of 4096 classes",
-    violations=(0.05, 0.4),
+    violations=(0.05, 0.15, 0.2),
 )
 def ragged_softmax_fires(xp, broken=None):
     for sizes, c in product(RAGGED if broken is None else ((1,) * 4096,), (Fraction(1, 10), C, Fraction(9, 10))):
@@ -583,7 +623,7 @@ def ragged_softmax_fires(xp, broken=None):
     uses=["ragged-law", "column-hoeffding"],
     assumes="a w < 0.1 in every row",
     control="the data's a is larger by this",
-    violations=(0.001, 1, 1000),
+    violations=(0.001, 0.2, 0.5),
 )
 def ragged_silent(xp, broken=None):
     for sizes, a, c, kernel in product(RAGGED, (0, A0), (C, Fraction(4, 5)), tokens.KERNELS):
@@ -604,7 +644,7 @@ def ragged_silent(xp, broken=None):
     r"$n = 1024$, $4096$, $16384$.",
     uses=["ragged-law"],
     control="the large class has this part of n fewer tokens",
-    violations=(0.01, 0.4),
+    violations=(0.01, 0.15, 0.2),
 )
 def ragged_half_in_one_class(xp, broken=None):
     for (n, _), kernel in product(SHAPES, tokens.KERNELS):
@@ -624,7 +664,7 @@ def ragged_half_in_one_class(xp, broken=None):
     uses=["ragged-law"],
     assumes="b × share < 0.1",
     control="the share is larger by this",
-    violations=(0.001, 0.06),
+    violations=(0.001, 0.005, 0.01),
 )
 def ragged_threshold_share(xp, broken=None):
     for (n, bound), kernel in product(((4096, 1e-3), (16384, 1e-9)), tokens.KERNELS):
@@ -638,7 +678,8 @@ def ragged_threshold_share(xp, broken=None):
     source="Break condition of Mechanism 3",
     level="exact",
     chapter=BREAKS,
-    statement=r"If $n = (d-2)t$ is violated the separation breaks: with one token more than $n = 4(d-2)$, "
+    statement=r"A strict reading of “(n = (d-2)t, specific parameter bounds) are violated”, that every violation "
+    r"breaks the separation: with one token more than $n = 4(d-2)$, "
     r"$P[F_{\exp} \text{ fires on } D_1] - P[F_{\exp} \text{ fires on } D_0] \le 0.1$ "
     r"($d = 258$, $1026$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
@@ -662,13 +703,14 @@ def break_3_sizes_must_match(xp, broken=None):
     source="Break condition of Mechanism 3",
     level="exact",
     chapter=BREAKS,
-    statement=r"If the parameter bounds are violated the separation breaks: with $a_0 = 0.3$ instead of at most $0.1$, "
+    statement=r"A strict reading of “specific parameter bounds”, with the bound $a_0 \le 0.1$ that we completed, that "
+    r"every violation breaks the separation: with $a_0 = 0.3$, "
     r"$P[F_{\exp} \text{ fires on } D_1] - P[F_{\exp} \text{ fires on } D_0] \le 0.1$ "
     r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["column-law"],
     control="a_0 is larger than 0.3 by this",
-    violations=(0.2, 0.4),
+    violations=(0.35, 0.4),
 )
 def break_3_bounds_must_hold(xp, broken=None):
     for n, d in SHAPES:
@@ -687,7 +729,7 @@ def break_3_bounds_must_hold(xp, broken=None):
     r"both mechanisms: each $\pi$ lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["ragged-law"],
     control="the law's gap is larger by this",
-    violations=(0, 0.1),
+    violations=(0, 0.02, 0.1),
 )
 def ragged_simulated(xp, broken=None):
     rng, draws = generator(4300), 20_000

@@ -241,7 +241,7 @@ def claim(id, *, mark, source, level, chapter, statement, control, violations, a
     uses : sequence of str
         Ids that the claim builds on.
     expect : str
-        holds, or refuted for a statement of the source that fails as stated.
+        holds, or refuted for a sentence of the source, or our reading of it, that fails.
 
     Returns
     -------

@@ -177,7 +177,7 @@ def status_line(record=None):
     alarms = [record[entry.id].get("alarm", 0.0) for entry in entries if entry.id in record]
     return (
         f"{len(expected)} of {len(entries)} claims came out as expected ({split}); "
-        f"{refuted} of them refute a statement of the source card; "
+        f"{refuted} of them are refuted, as expected of a sentence of the source card or of our reading of one; "
         f"{failing} of {len(entries)} controls turn the verdict over, as they must. " + alarm_sentence(alarms)
     )
 
