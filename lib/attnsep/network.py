@@ -68,7 +68,7 @@ def relu(z):
 
     Notes
     -----
-    φ(z) = max(z, 0).  Source: section 1.1, "ReLU units" (formula completed).  Definition: def-relu.
+    ReLU(z) = max(z, 0).  Source: section 1.1, "ReLU units" (formula completed).  Definition: def-relu.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def shifted_relu(z, tau):
 
     Notes
     -----
-    φ_τ(z) = max(z − τ, 0).  Source: section 6 names τ (formula completed).  Definition: def-shifted-relu.
+    ReLU_τ(z) = max(z − τ, 0).  Source: section 6 names τ (formula completed).  Definition: def-shifted-relu.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def network(f, y, tau):
     Returns
     -------
     array, shape ()
-        F; it fires where F > 0, that is where some ⟨f, y_j⟩ exceeds τ.
+        F; it fires where F > 0, that is where ⟨f, column⟩ exceeds τ for some column of y.
 
     Raises
     ------
@@ -142,8 +142,8 @@ def network(f, y, tau):
 
     Notes
     -----
-    F = φ(Σ_j φ_τ(⟨f, y_j⟩)), with a second sum over the rows where there are rows.  Source: section 1.1 (layers
-    completed).  Definition: def-network-one-query.
+    F = ReLU(Σ_i ReLU_τ(⟨f, y^(i)⟩)) over the columns y^(i), with a second sum over the rows where there are rows.
+    Source: section 1.1 (layers completed).  Definition: def-network-one-query.
 
     Examples
     --------

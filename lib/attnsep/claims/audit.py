@@ -617,8 +617,8 @@ def ragged_softmax_fires(xp, broken=None):
     source="Break condition of Mechanism 3",
     level="exact",
     chapter=BREAKS,
-    statement=r"While $a w < 0.1$ in every row: $\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2b^2\|w\|^2}\bigr)$ "
-    r"with $\|w\|^2 = (w + (t_{k^*}-1)r)^2 + r^2\sum_{k \ne k^*} t_k^2$, $r = \frac{1-w}{n-1}$. So the theorem "
+    statement=r"While $a w < 0.1$ in every row: $\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2b^2\rho_w^2}\bigr)$ "
+    r"with $\rho_w^2 = (w + (t_{k^*}-1)r)^2 + r^2\sum_{k \ne k^*} t_k^2$, $r = \frac{1-w}{n-1}$. So the theorem "
     r"survives whenever $Q \to 0$.",
     uses=["ragged-law", "column-hoeffding"],
     assumes="a w < 0.1 in every row",
