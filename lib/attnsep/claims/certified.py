@@ -77,8 +77,8 @@ def flat_below(log_r, u, e=0):
     source="Lemma 4.1",
     level="certified",
     chapter=CHAPTER,
-    statement=r"With the same $r$: for every $r \in [1, 2]$ and every $n \ge 2$, all weights on $V_0$ lie in "
-    r"$[\frac{1}{2n}, \frac{2}{n}]$.",
+    statement=r"Let $r$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). For every $r \in [1, 2]$ and every $n \ge 2$, "
+    r"all weights on $V_0$ lie in $[\frac{1}{2n}, \frac{2}{n}]$.",
     uses=["certified-flat-weights", "softmax-flat-factor-two", "linear-flat-factor-two"],
     assumes="h − ℓ ≤ log 2 (softmax), h ≤ 2ℓ (linear)",
     control="r may exceed 2 by this",
@@ -149,9 +149,9 @@ def _marked_weights(e):
     source="Lemma 4.1; Foundational Learning: Hoeffding inequality",
     level="certified",
     chapter=CHAPTER,
-    statement=r"With $r$ as above: for every $r \in [1, 20]$ and every $n \ge 2$, $\|f\|^2 \le \frac{r}{n}$ on "
-    r"$V_0$, so $P[\langle f, \sigma \rangle \ge s] \le \exp(-\frac{s^2 n}{2r})$ for one column and "
-    r"every $s > 0$.",
+    statement=r"Let $r$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). For every $r \in [1, 20]$ and every $n \ge 2$, "
+    r"$\|f\|^2 \le \frac{r}{n}$ on $V_0$, so $P[\langle f, \sigma \rangle \ge s] \le \exp(-\frac{s^2 n}{2r})$ for "
+    r"one column and every $s > 0$.",
     uses=["softmax-column-flat", "linear-column-flat", "norm-worst", "hoeffding-one-sided"],
     control="the large scores' u is larger than allowed by the factor 1 + this",
     violations=(1e-3, 0.1, 1),
@@ -230,8 +230,9 @@ def spiked_norm_growth(s, x, mu, e=0):
     source="section 1.1; Lemma D.2",
     level="certified",
     chapter=CHAPTER,
-    statement=r"For every $a \in [0.7, 1.5]$ and every $n \ge 2$: $p \ge 0.627$ and $a p > 0.1$. So $P[F_{\exp} "
-    r"\text{ fires on } D_1] \ge 1 - (7/8)^m \ge 1 - e^{-m/8}$ for every $c \in (0, 1)$.",
+    statement=r"For every $a \in [0.7, 1.5]$ and every $n \ge 2$: $p \ge 0.627$ and $a p > 0.1$; and "
+    r"$\log\frac87 \ge \frac18$. These are the numbers that the proof by hand of "
+    r"$P[F_{\exp} \text{ fires on } D_1] \ge 1 - (7/8)^m \ge 1 - e^{-m/8}$, for every $c \in (0, 1)$, rests on.",
     uses=["main-theorem-softmax-fires", "main-theorem-mark-is-seen"],
     assumes="a ≥ 0.7",
     control="a may be smaller than 0.7 by this",
