@@ -374,7 +374,8 @@ def one_threshold_for_every_n(xp, broken=None):
     source="none: checks the four laws on matrices",
     level="sampled",
     chapter=MECHANISMS,
-    statement=r"Over 20000 random columns at $n = 104$, $d = 28$, matrices of $D_0$ and $D_1$ exceed the threshold as "
+    statement=r"Over 20000 random columns at $n = 104$, $d = 28$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$, matrices of "
+    r"$D_0$ and $D_1$ exceed the threshold as "
     r"often as the law says, under all four mechanisms, at the card's $\tau$ and at the best one: each $\pi$ lies in "
     r"the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["raw-column-law"],
@@ -466,7 +467,7 @@ def first_coordinate_separates(xp, broken=None):
     level="exact",
     chapter=BREAKS,
     statement=r"If $10a(1+a) > n + a$, linear attention fires as well: $\pi \ge \frac18$. "
-    r"A mark of order $\sqrt{n/10}$ is enough.",
+    r"Every $a \ge \sqrt{n/10}$ is enough.",
     uses=["column-law", "linear-rows-equal"],
     assumes="10a(1+a) > n + a",
     control="a is multiplied by 1 minus this, at n = 16384, d = 4098",
@@ -725,8 +726,10 @@ def break_3_bounds_must_hold(xp, broken=None):
     source="Break condition of Mechanism 3",
     level="sampled",
     chapter=BREAKS,
-    statement=r"Over 20000 random columns, matrices with ragged classes exceed $\tau$ as often as the law says, under "
-    r"both mechanisms: each $\pi$ lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
+    statement=r"Over 20000 random columns, matrices with ragged classes (one of 60 tokens and 60 alone; 20 pairs and "
+    r"10 "
+    r"of five; 9, 1 and 4) exceed $\tau$ as often as the law says, for $a = 0.05$ and $0.7$, $c = 0.6$, under both "
+    r"mechanisms: each $\pi$ lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["ragged-law"],
     control="the law's gap is larger by this",
     violations=(0, 0.02, 0.1),
