@@ -481,6 +481,8 @@ def break_1_strong_mark(xp, broken=None):
             raise ArithmeticError(f"a = {a}: too small for n = {n}")
         pi = tokens.column_probability(n, d, a, c, "linear")
         yield at_least(pi, 0.125, n=n, d=d, a=float(a), c=float(c))
+    # Two tokens of one class: 10a(1+a) = 2.4 > n + a = 2.2, and the bound is attained.
+    yield at_least(tokens.column_probability(2, 3, Fraction(1, 5), Fraction(9, 10), "linear"), 0.125, n=2, d=3, a=0.2)
 
 
 @claim(
@@ -606,7 +608,8 @@ RAGGED = (
     violations=(0.05, 0.15, 0.2),
 )
 def ragged_softmax_fires(xp, broken=None):
-    for sizes, c in product(RAGGED if broken is None else ((1,) * 4096,), (Fraction(1, 10), C, Fraction(9, 10))):
+    shapes = ((2,), *RAGGED) if broken is None else ((1,) * 4096,)  # (2,) attains the bound at c = 0.5
+    for sizes, c in product(shapes, (Fraction(1, 10), C, Fraction(9, 10))):
         for k in {0, len(sizes) - 1}:
             data = RaggedData(class_sizes=sizes, a=A1 - exactly(broken), c=c, marked_class=k)
             yield at_least(ragged.column_probability(data), 0.125, n=data.n, d=data.d, c=float(c))
@@ -661,16 +664,20 @@ def ragged_half_in_one_class(xp, broken=None):
     chapter=BREAKS,
     statement=r"$Q \to 0$ is not necessary: what counts is whether the classes that do not vanish hold more than "
     r"$0.1/b$ of all tokens. With $c = 0.5$ and one large class, $D_0$ falls silent at a share of $0.15$, though "
-    r"$Q \to 0.0225$: for both mechanisms $\pi < 10^{-3}$ at $n = 4096$ and $< 10^{-9}$ at $n = 16384$.",
+    r"$Q \to 0.0225$: for both mechanisms $\pi < 10^{-4}$ at $n = 4096$ and $< 10^{-12}$ at $n = 16384$. At a share of "
+    r"$0.25$ it fires: $\pi > 0.249$ at both.",
     uses=["ragged-law"],
-    assumes="b × share < 0.1",
+    assumes="the first share has b × share < 0.1, the second one more",
     control="the share is larger by this",
-    violations=(0.001, 0.005, 0.01),
+    violations=(1e-5, 0.001, 0.01),
 )
 def ragged_threshold_share(xp, broken=None):
-    for (n, bound), kernel in product(((4096, 1e-3), (16384, 1e-9)), tokens.KERNELS):
+    for (n, bound), kernel in product(((4096, 1e-4), (16384, 1e-12)), tokens.KERNELS):
         data = _one_large(n, 0.15 + (broken or 0.0), A0)
         yield at_most(ragged.column_probability(data, kernel), bound, n=n, d=data.d)
+        if broken is None:
+            more = _one_large(n, 0.25, A0)
+            yield at_least(ragged.column_probability(more, kernel), 0.249, n=n, d=more.d)
 
 
 @claim(
