@@ -100,7 +100,7 @@ def _fibonacci_ratios():
     r"So the curves of all $n$ are one curve over $x$, up to $\frac{1}{4(n-1)}$.",
     uses=["golden-ratio-law"],
     control="x is computed with a² + a − 1 + this",
-    violations=(1e-30, 0.01),
+    violations=(1e-310, 1e-300),
 )
 def golden_ratio_collapse(xp, broken=None):
     for n, a in product(FAR, MARKS):
