@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -766,6 +767,11 @@ def main_theorem_sizes(xp, broken=None):
             )
 
 
+@lru_cache
+def _sizes_by_bound(delta, a0, a1, c, t):
+    return tokens.sizes(delta, a0, a1, c, t, by="bound")
+
+
 @claim(
     "main-theorem",
     mark="completed",
@@ -791,7 +797,7 @@ def main_theorem_sizes(xp, broken=None):
 def main_theorem(xp, broken=None):
     constants = ((C, 1), (C, 4), ("0.9", 1), ("0.9", 4), ("0.2", 1))
     for delta, (a0, a1), (c, t) in product((0.1, 0.001), ((0, A1), (A0, A1), (GAP, 2)), constants):
-        n, d, m = tokens.sizes(delta, a0, a1, c, t, by="bound")
+        _, d, m = _sizes_by_bound(delta, a0, a1, c, t)
         d = 2 + max(2, math.floor((d - 2) / (1 + (broken or 0))))
         n = (d - 2) * t
         yield at_most(max(tokens.errors(n, d, m, a0, a1, c)), delta, n=n, d=d, m=m, t=t, delta=delta, a1=float(a1))
