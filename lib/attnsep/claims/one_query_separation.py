@@ -406,6 +406,10 @@ def one_query_separates(xp, broken=None):
 SIZES = {"0.1": (678, 150, 4), "0.01": (1032, 193, 7), "0.001": (1313, 225, 10)}
 
 
+def _listed(place):
+    return ", ".join(str(sizes[place]) for sizes in SIZES.values())
+
+
 @claim(
     "one-query-sizes",
     mark="completed",
@@ -413,8 +417,8 @@ SIZES = {"0.1": (678, 150, 4), "0.01": (1032, 193, 7), "0.001": (1313, 225, 10)}
     level="exact",
     chapter=CHAPTER,
     statement=r"With $\ell = \log 1.2$, $h = \log 1.4$, $\kappa = 4$, $\tau = \frac12$ and $\delta = 0.1, 0.01, 0.001$ "
-    r"the smallest sufficient $n$ is 678, 1032, 1313 by the bound, and exactly 150, 193, 225 for the flat "
-    r"and for the extreme vectors; the smallest $m$ there is 4, 7, 10.",
+    rf"the smallest sufficient $n$ is {_listed(0)} by the bound, and exactly {_listed(1)} for the flat "
+    rf"and for the extreme vectors; the smallest $m$ there is {_listed(2)}.",
     uses=["one-query-theorem"],
     assumes="κ = 4",
     control="κ is lower by this",
