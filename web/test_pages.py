@@ -21,8 +21,11 @@ UNSET = """() => [...document.querySelectorAll("span.math, div.math")]
 REACHABLE = """() => [...document.querySelectorAll("article pre")]
   .every(e => e.scrollWidth <= e.clientWidth || getComputedStyle(e).overflowX === "visible" || e.tabIndex >= 0)"""
 SETTLED = f"() => document.getAnimations().every(motion => motion.playState !== 'running') && ({REACHABLE})()"
-# axe-core looks at each element for itself: of a formula and of equally coloured words of a cell, one is enough for it.
+# axe-core looks at each element for itself: of a formula, of equally coloured words of a cell, and of entries and rows
+# that are made alike, few are enough for it.
 THIN = """() => {
+  for (const entry of [...document.querySelectorAll("dl.py")].slice(20)) entry.remove();
+  for (const row of document.querySelectorAll("tr:nth-child(n + 20)")) row.remove();
   for (const formula of document.querySelectorAll("mjx-container")) formula.replaceWith("x");
   for (const cell of document.querySelectorAll("pre")) {
     const kinds = new Set();

@@ -2177,7 +2177,13 @@ def public():
         if part.name.startswith("attnsep._"):
             continue
         module = importlib.import_module(part.name)
-        if part.name.startswith("attnsep.claims.") and module not in (framework, graph, record, tables, the_cards_words):
+        if part.name.startswith("attnsep.claims.") and module not in (
+            framework,
+            graph,
+            record,
+            tables,
+            the_cards_words,
+        ):
             continue
         for name, thing in vars(module).items():
             if name.startswith("_") or getattr(thing, "__module__", "") != part.name or not callable(thing):
