@@ -138,6 +138,20 @@ def _trees(notebook):
 
 # No address and no name that somebody else could own.
 
+ABOUT_THE_PAPER = re.compile(r"\b(?:the|this) paper(?:['’]s)?\b", re.IGNORECASE)
+SENTENCE_ENDS = re.compile(r"(?<=[.!?])[\"”)*_]*\s+(?=[\"“(*_]*[A-Z$\[{])")
+
+
+def said_of_the_paper(text):
+    """Return the sentences that say something of the paper, each in one line; only the source card shows what it says.
+
+    Paragraphs, list items and cells of a table end a sentence as well.
+    """
+    parts = re.split(r"\n\s*\n|^\s*`{3,}[^\s{]*(?:\{\S*\})?|\n(?=\s*(?:[-*#|:]|\d+\. ))|\|", text, flags=re.MULTILINE)
+    sentences = [" ".join(sentence.split()) for part in parts for sentence in SENTENCE_ENDS.split(part)]
+    return [sentence.lstrip("-*# ") for sentence in sentences if ABOUT_THE_PAPER.search(sentence)]
+
+
 BY_NAME = re.compile(
     r"\b(?:pip\w*|uv|conda|mamba|pixi|poetry)\b[^\n`]*?\b(?:install|add)\b[^\n`]*?(?<![\w./-])attnsep\b(?![/.])"
 )

@@ -1,10 +1,17 @@
 """The page with the card's words: short quotations, claims that exist, verdicts that a record gives."""
 
+import re
+
 import pytest
 
 from attnsep.claims import LEDGER
 from attnsep.claims.framework import claims
 from attnsep.claims.the_cards_words import MOST_WORDS, PARTS, SENTENCES, Sentence, card_words
+
+PLACES = re.compile(
+    "none: .+|section (?:1.1|3.3|6)|Lemma (?:4.1|D.2)|(?:Break condition of )?Mechanism [123]|Foundational Learning|"
+    "Design tradeoffs, Failure signatures|First experiments [123]|Open Question [123]|Limitations|Next checks? [123]"
+)
 
 
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda sentence: f"{sentence.part}, {sentence.place}")
@@ -19,6 +26,12 @@ def test_no_place_is_told_twice_and_no_refuted_claim_left_out():
     assert len({(sentence.part, sentence.place) for sentence in SENTENCES}) == len(SENTENCES)
     told = {id for sentence in SENTENCES for id in sentence.claims}
     assert {claim.id for claim in claims() if claim.expect == "refuted"} <= told
+
+
+def test_sources_are_places_of_the_card():
+    for entry in LEDGER.values():
+        for place in entry.source.split("; "):
+            assert PLACES.match(place), f"{entry.id}: {place}"
 
 
 @pytest.mark.parametrize(

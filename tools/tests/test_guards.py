@@ -8,6 +8,7 @@ import yaml
 
 from attnsep.claims import LEDGER
 from attnsep.claims.framework import Claim, Definition
+from attnsep.claims.the_cards_words import SENTENCES
 from tools.address import address
 from tools.files import CHAPTERS, ROOT
 from tools.guards import (
@@ -19,6 +20,7 @@ from tools.guards import (
     owner_problems,
     read_notebooks,
     repeated_functions,
+    said_of_the_paper,
 )
 
 NOTEBOOKS = read_notebooks(CHAPTERS)
@@ -88,7 +90,37 @@ def test_nothing_installs_or_links_what_somebody_else_could_own():
     assert [problem for problems in found for problem in problems] == []
 
 
+def test_every_sentence_about_the_paper_is_reviewed():
+    """Whoever adds one compares it with the source card first, and then adds it to the list."""
+    texts = [cell.source for page in NOTEBOOKS.values() for cell in page.cells if cell.cell_type == "markdown"]
+    texts += [path.read_text(encoding="utf-8") for path in [*CHAPTERS.glob("*.md"), ROOT / "README.md"]]
+    texts += [entry.statement for entry in LEDGER.values()] + [sentence.reading for sentence in SENTENCES]
+    found = {sentence for text in texts for sentence in said_of_the_paper(text)}
+    reviewed = (ROOT / "tools/said_of_the_paper.txt").read_text(encoding="utf-8").splitlines()
+    assert len(found) > 15
+    assert sorted(found - {*reviewed}) == []  # not in tools/said_of_the_paper.txt
+    assert sorted({*reviewed} - found) == []  # there, and on no page
+    assert reviewed == sorted({*reviewed})
+
+
 # The guards' own tests
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("We say. The paper proves\nit for $n$. So do we.", ["The paper proves it for $n$."]),
+        (
+            "- one\n- the paper's own (data). *It* lies\n\nThis paper, too",
+            ["the paper's own (data).", "This paper, too"],
+        ),
+        ("| a | of the paper | b |", ["of the paper"]),
+        ("```{prf:lemma} Of the paper\n:label: x\n\nThis paper.\n```", ["Of the paper", "This paper."]),
+        ("papers, a newspaper, paper", []),
+    ],
+)
+def test_sentences_about_the_paper_are_found(text, said):
+    assert said_of_the_paper(text) == said
 
 
 NAME = "attnsep"  # written apart, so that this file keeps the rule
