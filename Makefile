@@ -8,6 +8,7 @@ BACKEND ?= cupy
 COMPAT ?=
 EDIT ?=
 URL ?=
+REASON ?=
 RESULT ?=
 VERB ?= check
 
@@ -24,7 +25,7 @@ lab: $(VENV)/.ready-lab  ## open JupyterLab on copies of the chapters in _build/
 	@$(RUN) tools.lab $(if $(EDIT),--edit)
 
 test: $(VENV)/.ready  ## everything CI runs: check, slow tests, training, notebooks against their stored outputs, book, pages, browser
-	@$(RUN) tools.steps format lint unit slow claims learn notebooks book pages web
+	@$(RUN) tools.steps format lint unit slow claims ratchet learn notebooks book pages web
 
 test-strict: $(VENV)/.ready  ## notebooks, and the claims in them, on a second array library that stands in for a GPU
 	@$(RUN) tools.steps "strict notebooks"
@@ -41,8 +42,8 @@ check: $(VENV)/.ready  ## format, lint, unit tests, claims; the verb for daily l
 verify: $(VENV)/.ready  ## run every claim and its control
 	@$(VENV)/bin/attnsep verify
 
-notebooks: $(VENV)/.ready  ## run the chapters (or CHAPTER=name) and store their outputs
-	@$(RUN) tools.notebooks $(if $(CHAPTER),"$(CHAPTER)")
+notebooks: $(VENV)/.ready  ## run the chapters (or CHAPTER=name) and store their outputs (REASON="claims: why" where a check became weaker)
+	@$(RUN) tools.notebooks $(if $(CHAPTER),"$(CHAPTER)") $(if $(REASON),--reason "$(REASON)")
 
 format: $(VENV)/.ready  ## put code and notebooks into the project's format
 	@$(RUN) ruff format . && $(RUN) ruff check --fix .

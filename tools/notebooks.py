@@ -1,11 +1,13 @@
-"""Run the chapters and store their outputs: python -m tools.notebooks [chapter]
+"""Run the chapters and store their outputs: python -m tools.notebooks [chapter] [--reason "claim claim: why" …]
 
-Claims first: if one is not as expected, if a cell raises, or if a guard objects to what it prints (tools/guards.py),
-nothing is stored. Then all files are replaced together
+Claims first: if one is not as expected, if its check became weaker without a reason (the ratchet), if a cell raises, or
+if a guard objects to what it prints (tools/guards.py), nothing is stored. Then all files are replaced together
 (tools/files.py): a run that is interrupted while it does so is completed by the next one.
 """
 
+import argparse
 import base64
+import json
 import os
 import re
 import subprocess
@@ -19,6 +21,7 @@ from nbclient.exceptions import CellExecutionError
 from tqdm import tqdm
 
 from attnsep.claims import status_line, verify
+from attnsep.claims.ratchet import extended, ratchet_path, ratchet_text, read_ratchet, reasons_from
 from attnsep.claims.record import record_path, record_text
 from tools.address import address, launch_source
 from tools.files import CHAPTERS, PENDING, ROOT, finish, pending, store
@@ -28,6 +31,10 @@ from tools.places import kernel_environment, writable_places
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
 READ_THE_RECORD = ("index", "ledger")
+REFUSED = """\
+A check is another one or became weaker; nothing was stored. If that is right, say why:
+make notebooks REASON="{}: why"
+(for several reasons: python -m tools.notebooks --reason "claim claim: why" --reason "claim: why")"""
 PICTURE = ("index", "fig-why")  # the chapter and the name of the figure that README.md shows
 
 
@@ -114,7 +121,13 @@ def with_status(readme, sentence):
     return STATUS.sub(lambda _: sentence, readme)
 
 
-def main(chapter=None):
+def ratchet_with(record, reasons):
+    """Return the ratchet's text with what the record's text adds to it, and what is refused."""
+    lines, refused = extended(read_ratchet(), {row["id"]: row for row in json.loads(record)}, reasons_from(reasons))
+    return ratchet_text(lines), refused
+
+
+def main(chapter=None, reasons=()):
     """Run and store; return the exit status."""
     if pending():
         print("Completing what an interrupted run had begun to store.", file=sys.stderr)
@@ -134,6 +147,11 @@ def main(chapter=None):
         return 1
     os.environ.pop("ATTNSEP_RECORD", None)  # the record that is stored is the book's
     target, record = record_path(), record_text(evidence)
+    ratchet, refused = ratchet_with(record, reasons)
+    if refused:
+        ids = dict.fromkeys(sentence.partition(":")[0] for sentence in refused)
+        print(*refused, REFUSED.format(" ".join(ids)), sep="\n", file=sys.stderr)
+        return 1
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / "record.json"
         staged.write_text(record, encoding="utf-8")
@@ -154,10 +172,10 @@ def main(chapter=None):
             texts[ROOT / "assets" / f"{chapter}.png"] = picture(texts[path], name)
         readme = ROOT / "README.md"
         texts[readme] = with_status(readme.read_text(encoding="utf-8"), status_line())
-    texts[target] = record
+    texts |= {target: record, ratchet_path(): ratchet}
     kept = store(texts)
     _report(kept)
-    print(f"{len(paths)} chapters, the record and the README's status line stored.")
+    print(f"{len(paths)} chapters, the record, the ratchet and the README's status line stored.")
     return int(bool(kept))
 
 
@@ -166,10 +184,21 @@ def _report(kept):
         print(f"{path}: changed since the run that was to replace it, so it was left alone", file=sys.stderr)
 
 
+def options(words):
+    """Return what the command line says: chapter and reasons.  Of @FILE every line is a word."""
+    parser = argparse.ArgumentParser(prog="python -m tools.notebooks", fromfile_prefix_chars="@")
+    parser.add_argument("chapter", nargs="?", help="run this one alone, and those that show the record")
+    parser.add_argument(
+        "--reason", action="append", default=[], help="claims, a colon, and why a weaker check is right"
+    )
+    return parser.parse_args(words)
+
+
 if __name__ == "__main__":
+    chosen = options(sys.argv[1:])
     prepare()
     try:
-        sys.exit(main(*sys.argv[1:]))
+        sys.exit(main(chosen.chapter, chosen.reason))
     except KeyboardInterrupt:
         print(f"Interrupted: {PENDING if pending() else 'what is stored comes from one run'}.", file=sys.stderr)
         sys.exit(130)

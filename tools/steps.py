@@ -22,6 +22,7 @@ STEPS = {
     "learn": (*PYTEST, LEARN),
     "oracles": ("-m", "pytest", "-q", "lib/tests/test_oracles.py"),
     "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),
+    "ratchet": ("-m", "tools.ratchet"),
     "fallback": ("-m", "tools.cupy_fallback"),
     # nbval drives Jupyter, whose own warnings are not ours to turn into errors.
     "notebooks": (*PYTEST, "-p", "nbval", "--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters"),

@@ -24,6 +24,7 @@ from attnsep import sampling, tokens
 from attnsep.arrays import BACKENDS, namespace, text_of
 from attnsep.claims import claims_table, status_line, verify
 from attnsep.claims.framework import alarm_sentence, claims, find
+from attnsep.claims.ratchet import problems, read_ratchet
 from attnsep.claims.record import differences, read_record
 from attnsep.data import TokenData, require_integer
 from attnsep.exact import clopper_pearson, fires_probability
@@ -68,7 +69,11 @@ def main(arguments=None):
     run_parser.add_argument("--jobs", type=int, default=1, help="processes to use (default: 1)")
     run_parser.add_argument("--json", action="store_true", help="print a list of objects")
     compared = run_parser.add_mutually_exclusive_group()
-    compared.add_argument("--compare", action="store_true", help="fail also where the run differs from the record")
+    compared.add_argument(
+        "--compare",
+        action="store_true",
+        help="fail also where the run differs from the record, or a check became weaker without a reason",
+    )
     compared.add_argument("--seeds", type=int, default=0, metavar="K", help="other random draws, the K-th of them")
     _add_theorem(commands)
     _add_bench(commands)
@@ -403,13 +408,21 @@ def _verify(options):
     else:
         for item in evidence:
             _show(f"{'ok  ' if item.as_expected else 'FAIL'} {item.claim.id}: {item.line}")
-    differing = differences(evidence, read_record()) if options.compare else []
+    differing = _compared(options.ids, evidence) if options.compare else []
     for sentence in differing:
         _say(f"{sentence}; run `make notebooks` if this is meant")
     failed = sum(not item.as_expected for item in evidence)
     if not options.json:
         _show(f"{len(evidence) - failed} passed, {failed} failed. {alarm_sentence(item.alarm for item in evidence)}")
     return int(failed > 0 or bool(differing))
+
+
+def _compared(ids, evidence):
+    """Return where a run, the record and the ratchet disagree, for these claims or for all."""
+    record, lines = read_record(), read_ratchet()
+    if ids:
+        record, lines = {id: record[id] for id in ids if id in record}, [line for line in lines if line["id"] in ids]
+    return differences(evidence, record) + problems(lines, record)
 
 
 if __name__ == "__main__":

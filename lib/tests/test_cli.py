@@ -53,6 +53,17 @@ def test_verify_with_other_draws_says_how_sure_it_is(capsys):
     assert out.endswith("refutes a true claim with probability at most 8e-09.\n")
 
 
+def test_verify_compare_fails_where_a_check_became_weaker(capsys, monkeypatch):
+    lines = cli.read_ratchet()
+    assert cli.main(["verify", "tensor-trick", "--compare"]) == 0
+    (line,) = [line for line in lines if line["id"] == "tensor-trick"][-1:]
+    lines.append(line | {"cases": line["cases"] + 1})
+    monkeypatch.setattr(cli, "read_ratchet", lambda: lines)
+    capsys.readouterr()
+    assert cli.main(["verify", "tensor-trick", "--compare"]) == 1
+    assert "tensor-trick: record and ratchet differ in cases; run" in capsys.readouterr().err
+
+
 def test_verify_compare_fails_where_the_record_differs(capsys, monkeypatch):
     monkeypatch.setattr(cli, "read_record", dict)
     assert cli.main(["verify", "tensor-trick", "--compare"]) == 1

@@ -123,6 +123,7 @@ def test_nothing_is_stored_when_a_cell_fails(monkeypatch, capsys):
 
     monkeypatch.setattr(notebooks, "verify", lambda **options: [])
     monkeypatch.setattr(notebooks, "executed", failing)
+    monkeypatch.setattr(notebooks, "ratchet_with", lambda record, reasons: ("", []))
     monkeypatch.setattr(notebooks, "store", lambda *_: pytest.fail("wrote"))
     monkeypatch.setenv("ATTNSEP_RECORD", "unused")
     assert notebooks.main() == 1

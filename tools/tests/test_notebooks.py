@@ -1,5 +1,6 @@
 """Chapters are executed in a stated environment, and what no guard would accept is not stored."""
 
+import json
 import os
 import subprocess
 import sys
@@ -90,6 +91,7 @@ def test_what_a_guard_objects_to_is_not_stored(monkeypatch, tmp_path, capsys, ou
     monkeypatch.setattr(notebooks, "executed", lambda path: nbformat.writes(page))
     monkeypatch.setattr(notebooks, "picture", lambda text, name: b"")
     monkeypatch.setattr(notebooks, "status_line", lambda: "")
+    monkeypatch.setattr(notebooks, "ratchet_with", lambda record, reasons: ("", []))
     monkeypatch.setattr(notebooks, "store", lambda texts: stored.append(texts) or [])
     monkeypatch.setenv("ATTNSEP_RECORD", str(tmp_path / "another.json"))
     assert notebooks.main("index") == status
@@ -97,3 +99,32 @@ def test_what_a_guard_objects_to_is_not_stored(monkeypatch, tmp_path, capsys, ou
     assert len(stored) == 1 - status
     assert not any(tmp_path in path.parents for texts in stored for path in texts)  # but in the book
     assert ("index, code cell 1: writes to stderr" in said) == ("Nothing was stored." in said) == bool(status)
+
+
+@pytest.mark.parametrize(("reasons", "status"), [([], 1), (["tensor-trick: the larger sizes were the same"], 0)])
+def test_a_weaker_check_is_stored_with_a_reason_alone(monkeypatch, capsys, reasons, status):
+    """The record of a run whose first claim has lost a case, and then gets a reason."""
+    stored, text = [], notebooks.record_path().read_text(encoding="utf-8")
+    rows = json.loads(text)
+    (row,) = [row for row in rows if row["id"] == "tensor-trick"]
+    row["cases"] -= 1
+    monkeypatch.setattr(notebooks, "verify", lambda **options: [])
+    monkeypatch.setattr(notebooks, "record_text", lambda evidence: json.dumps(rows))
+    monkeypatch.setattr(notebooks, "executed", lambda path: nbformat.writes(notebook("x = 1")))
+    monkeypatch.setattr(notebooks, "unfit", lambda path, text: [])
+    monkeypatch.setattr(notebooks, "picture", lambda text, name: b"")
+    monkeypatch.setattr(notebooks, "store", lambda texts: stored.append(texts) or [])
+    assert notebooks.main("index", reasons) == status
+    said = capsys.readouterr().err
+    assert (f"tensor-trick: cases: {row['cases']} after {row['cases'] + 1}" in said) == bool(status)
+    assert ('make notebooks REASON="tensor-trick: why"' in said) == bool(status)
+    if status == 0:
+        last = json.loads(stored[0][notebooks.ratchet_path()].splitlines()[-1])
+        assert (last["id"], last["cases"], last["reason"]) == (row["id"], row["cases"], reasons[0].split(": ")[1])
+
+
+def test_reasons_stand_on_the_command_line_or_in_a_file(tmp_path):
+    path = tmp_path / "reasons"
+    path.write_text("--reason=one two: why\n--reason=three: because\n")
+    assert notebooks.options(["ledger", f"@{path}"]).reason == ["one two: why", "three: because"]
+    assert notebooks.options(["--reason", "one: why"]).chapter is None

@@ -116,6 +116,7 @@ class Evidence:
     seconds: float
     backend: str
     alarm: float = 0.0
+    tolerance: float = 0.0
 
     @property
     def control_fails(self):
@@ -147,6 +148,7 @@ class Evidence:
             "verdict": self.verdict,
             "as_expected": self.as_expected,
             "margin": None if math.isnan(self.margin) else float(shown(self.margin)),
+            "tolerance": float(shown(self.tolerance)),
             "cases": self.cases,
             "control_fails": self.control_fails,
             "smallest_failing": min(self.fails, default=None),
@@ -343,6 +345,7 @@ def _run(claim, xp):
         seconds=time.perf_counter() - start,
         backend=backend_name(xp),
         alarm=math.fsum(case.alarm for case in cases),
+        tolerance=max((case.tolerance for case in cases), default=0.0),
     )
 
 

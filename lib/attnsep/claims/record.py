@@ -1,15 +1,12 @@
 """The record: what the last `make notebooks` found, read by the pages and compared by every `make check`."""
 
-import hashlib
-import inspect
 import json
 import os
-import sys
-from functools import cache
 from pathlib import Path
 
 from attnsep.arrays import text_of
 from attnsep.claims.framework import Evidence, claims, shown
+from attnsep.claims.ratchet import digest
 from attnsep.data import require_instance, require_items
 from attnsep.files import read, why
 
@@ -77,17 +74,11 @@ def record_text(evidence):
 
 
 def differences(evidence, record):
-    """Return one sentence for each claim in which a run and the record differ, and for each module that changed."""
+    """Return one sentence for each value in which a run and the record differ."""
     evidence, record = require_items("evidence", evidence), require_record(record, fields=set())
     for item in evidence:
         require_instance("evidence", item, Evidence)
-    found = list(
-        dict.fromkeys(
-            f"{item.claim.cases.__module__}: its text has changed since its claims were recorded"
-            for item in evidence
-            if item.claim.id in record and record[item.claim.id].get("code") != _code(item.claim.cases.__module__)
-        )
-    )
+    found = []
     for item in evidence:
         row, stored = _stable(item), record.get(item.claim.id)
         if stored is None:
@@ -96,7 +87,7 @@ def differences(evidence, record):
         found += [
             f"{item.claim.id}: {name} is {row.get(name)!r}, the record has {stored.get(name)!r}"
             for name in sorted(row.keys() | stored.keys())
-            if row.get(name) != stored.get(name) and name != "code"
+            if row.get(name) != stored.get(name)
         ]
     ledger = {entry.id for entry in claims()}
     return found + [f"{id}: in the record, but no claim of the ledger" for id in record if id not in ledger]
@@ -107,13 +98,5 @@ def _stable(item):
     row = {name: value for name, value in item.to_json().items() if name not in ("seconds", "backend")}
     if item.claim.level != "certified":  # there the ends of a box are part of what was proved
         row["reached"] = {name: [float(shown(end)) for end in ends] for name, ends in row["reached"].items()}
-    return row | {"code": _code(item.claim.cases.__module__)}
-
-
-@cache
-def _code(module):
-    """Return a digest of the module's text: evidence belongs to the check that made it.
-
-    A claim whose bound is looser, whose case is left out or whose control is gone may still find the same margin.
-    """
-    return hashlib.sha256(inspect.getsource(sys.modules[module]).encode("utf-8")).hexdigest()[:16]
+    # The digest: a check whose bound is looser or whose case is left out may still find the same margin.
+    return row | {"source": item.claim.source, "check": digest(item.claim)}

@@ -1,0 +1,42 @@
+"""Compare the ratchet with the commits before: its lines are added to, never changed: python -m tools.ratchet
+
+The check of the ratchet itself (attnsep verify --compare) uses no history; this one does, where there is some.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RATCHET = "lib/attnsep/claims/ratchet.jsonl"
+
+
+def main(root=ROOT):
+    """Return 1, and say which commit had another beginning, unless every committed ratchet begins today's."""
+    commits = _git(root, "log", "--first-parent", "--format=%H", "--", RATCHET)
+    if commits is None:
+        print("There is no history here to compare the ratchet with.")
+        return 0
+    now, wrong = (root / RATCHET).read_bytes(), []
+    for commit in commits.decode().split():
+        then = _git(root, "show", f"{commit}:{RATCHET}")
+        if then is not None and not now.startswith(then):
+            wrong.append(commit[:12])
+    for commit in wrong:
+        print(
+            f"{RATCHET}: a line that commit {commit} had was changed or removed; lines are only added", file=sys.stderr
+        )
+    print(f"The ratchet was compared with {len(commits.split())} commits, {len(wrong)} differ.")
+    return int(bool(wrong))
+
+
+def _git(root, *words):
+    """Return what git prints, or None where it fails or is missing."""
+    try:
+        return subprocess.run(["git", *words], cwd=root, check=True, capture_output=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
