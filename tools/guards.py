@@ -7,7 +7,8 @@ from itertools import chain
 import nbformat
 
 from attnsep.claims import LEDGER
-from attnsep.claims.framework import Claim
+from attnsep.claims.framework import UNROUNDED, Claim
+from attnsep.claims.ratchet import parts
 
 MOST_LINES = 20
 SHORTEST_ALT = 30
@@ -278,6 +279,59 @@ def draw_problems(module, source):
     if module == "claims.framework":
         found = [name for number, name in enumerate(sorted(found)) if (number, name) not in FRAMEWORK]
     return [f"{module}: {name}: claims draw from framework.generator(seed) alone" for name in found]
+
+
+# Levels: what rounds is not exact, and what reads a stored file is measured.
+
+WHOLE = {"ceil", "comb", "factorial", "floor", "gcd", "inf", "isqrt", "lcm", "nan", "prod"}  # of math: no rounding
+ROUNDS_AND_SAYS_WHY = {
+    "fraction",  # raises unless the rounded power is the exact one
+    "_log_over",  # any number that is large enough will do, and this one is larger by up to two millionths
+}
+STORED = {"read_result", "read_rows"}
+
+
+def level_problems(ledger=LEDGER):
+    """Return where a level says more than its check: a float in an exact one, a stored file that is not measured.
+
+    Margins that are floats are refused where a claim is run; this looks at the text, the helpers' included.
+    """
+    found = []
+    for claim in filter(_is_claim, ledger.values()):
+        trees = parts(claim)
+        if claim.level in UNROUNDED:
+            found += [f"{claim.id}: {what}, so it is not {claim.level}" for tree in trees for what in _roundings(tree)]
+        reads = any(isinstance(node, ast.Attribute) and node.attr in STORED for t in trees for node in ast.walk(t))
+        if reads != (claim.level == "measured"):
+            found.append(f"{claim.id}: level {claim.level}, but {'reads a' if reads else 'reads no'} stored file")
+    return found
+
+
+LIMIT = re.compile(r"\\to(?![a-z])|\\infty|\\approx|\\sim(?! \\mathrm\{Bin\})|\btends\b")
+
+
+def limit_problems(ledger=LEDGER):
+    """Return the claims that speak of a limit and do not say at which points it was checked (`assumes`)."""
+    return [
+        f"{claim.id}: speaks of a limit; its `assumes` must say where that was checked"
+        for claim in filter(_is_claim, ledger.values())
+        if claim.level not in ("proved", "certified")
+        and LIMIT.search(claim.statement)
+        and not re.search("checked|tried", claim.assumes)
+    ]
+
+
+def _roundings(tree):
+    name = getattr(tree, "name", "a constant")
+    for node in (node for part in getattr(tree, "body", [tree]) for node in ast.walk(part)):
+        if name in ROUNDS_AND_SAYS_WHY:
+            return
+        if isinstance(node, ast.Constant) and isinstance(node.value, float):
+            yield f"{name} has the float {node.value}"
+        elif isinstance(node, ast.Name) and node.id == "round":
+            yield f"{name} rounds"
+        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "math" and node.attr not in WHOLE:
+            yield f"{name} calls math.{node.attr}"
 
 
 # Closure: ledger and chapters name the same things.

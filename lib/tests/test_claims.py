@@ -4,13 +4,14 @@ import json
 import math
 import re
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from attnsep.arrays import namespace
 from attnsep.claims import framework, record, tables
-from attnsep.claims.framework import Case, ClaimFailed, at_least, at_most, equal, within
+from attnsep.claims.framework import Case, ClaimFailed, at_least, at_most, equal, to_digits, within
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
@@ -53,7 +54,8 @@ def test_a_claim_that_holds(ledger, capsys):
     assert evidence.as_expected
     framework.check("a-claim")
     assert capsys.readouterr().out == (
-        "holds · verified · worst margin 0.5 over 2 cases · control fails at 1 (the margin is lowered by this)\n"
+        "holds · verified · worst margin 0.5 over 2 cases, n from 0 to 1 · "
+        "control fails at 1 (the margin is lowered by this)\n"
     )
 
 
@@ -114,21 +116,59 @@ def test_a_refuted_statement_needs_a_control_that_holds(ledger):
     assert "control holds at 1 (" in evidence.line
 
 
-def test_exact_claims_may_not_round(ledger):
-    with pytest.raises(ValueError, match="a-claim: level exact allows no tolerance"):
-        framework.run(enter(level="exact", tolerance=1e-15))
+@pytest.mark.parametrize("level", ["proved", "certified", "exact"])
+def test_what_is_exact_may_not_round(ledger, level):
+    for number, (margin, tolerance) in enumerate([(1, 1e-15), (Fraction(1, 2), 1e-15), (0.5, 0.0)]):
+        with pytest.raises(ValueError, match=f"a-claim-{number}: level {level} allows no tolerance and no margin"):
+            framework.run(enter(f"a-claim-{number}", level=level, margins=(margin,), tolerance=tolerance))
+    assert framework.run(enter(level=level, margins=(1, Fraction(1, 2)))).margin == 0.5
 
 
-def test_certified_claims_may_not_round(ledger):
-    with pytest.raises(ValueError, match="a-claim: level certified allows no tolerance"):
-        framework.run(enter(level="certified", tolerance=1e-15))
+def test_a_fraction_too_small_for_a_double_still_refutes(ledger):
+    evidence = framework.run(enter(level="exact", margins=(-Fraction(1, 10**400),)))
+    assert (evidence.verdict, evidence.margin) == ("refuted", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("case", "margin"),
+    [
+        (at_most(Fraction(1, 3), 1), Fraction(2, 3)),
+        (at_least(2, Fraction(4)), Fraction(-1, 2)),
+        (within(1, Fraction(1, 2), 3), Fraction(2, 3)),
+        (equal(Fraction(1, 3), Fraction(1, 2)), Fraction(-1, 3)),
+        (equal(0, 0), 0),
+    ],
+)
+def test_fractions_stay_fractions(case, margin):
+    assert (case.margin, case.is_exact) == (margin, True)
+
+
+@pytest.mark.parametrize(
+    "case", [at_most(0.5, 1), at_least(1, 0.5), within(1, 0.5, 2), equal(1, 1.0), equal(1, 1, 0.1)]
+)
+def test_one_float_or_a_tolerance_is_enough_to_be_not_exact(case):
+    assert not case.is_exact
+
+
+def test_computed_claims_state_what_rounding_could_do(ledger):
+    with pytest.raises(ValueError, match="a-claim: level computed needs a tolerance where a margin is below 1e-13"):
+        framework.run(enter(level="computed", margins=(1.0, 1e-14)))
+    for number, (margin, tolerance) in enumerate([(1e-14, 1e-12), (1e-12, 0.0), (0, 0.0)]):
+        claim = enter(f"fine-{number}", level="computed", margins=(margin,), tolerance=tolerance)
+        assert framework.run(claim).verdict == "holds"
+
+
+def test_digits_are_met_to_half_a_unit_in_the_last():
+    assert to_digits(0.9990234375, 0.999023438, 9).verdict == "holds"  # a tie
+    assert to_digits(0.00346450384, 0.00346450383, 9).verdict == "refuted"
+    assert [to_digits(value, 0, 9).verdict for value in (0.0, 5e-324)] == ["holds", "refuted"]
 
 
 def test_ranges_that_cases_cover_whole_stay_apart(ledger):
     def cases(xp, broken=None):
-        yield Case(-1.0 if broken else 1.0, reached={"a": (0, 0.1), "n0": 7, "boxes": 3})
-        yield Case(1.0, reached={"a": (0.7, 1.5), "n0": 2, "boxes": 5})
-        yield Case(1.0, reached={"a": (0, 0.1), "n0": 9, "boxes": 1})
+        yield Case(-1 if broken else 1, reached={"a": (0, 0.1), "n0": 7, "boxes": 3})
+        yield Case(1, reached={"a": (0.7, 1.5), "n0": 2, "boxes": 5})
+        yield Case(1, reached={"a": (0, 0.1), "n0": 9, "boxes": 1})
 
     framework.claim("two-boxes", **(FIELDS | {"level": "certified"}))(cases)
     evidence = framework.run(framework.find("two-boxes"))

@@ -1958,6 +1958,20 @@ def _(result, value, wanted, tolerance):
     assert (result.margin >= 0) == bool(np.all(np.isfinite(wanted)) and np.all(as_float(value) == wanted))
 
 
+@fuzz(
+    framework.to_digits,
+    value=st.floats(-1e3, 1e3),
+    wanted=st.one_of(st.floats(-1e3, 1e3), some(0, 12.5)),
+    number=some(1, 9),
+    passes_nan=True,
+)
+def _(result, value, wanted, number):
+    half = 0.5 * 10.0 ** (math.floor(math.log10(abs(wanted))) + 1 - number) if wanted else 0
+    off = abs(value - wanted)
+    if not math.isfinite(off) or abs(off - half) > 1e-9 * abs(wanted):  # nearer than that rounding decides
+        assert (result.verdict == "holds") == (off <= half)
+
+
 ROW = EVIDENCE.to_json()
 
 

@@ -1,13 +1,15 @@
 """The tree keeps its rules, and each guard rejects one input that breaks its rule."""
 
+import re
 import sys
+from dataclasses import replace
 
 import nbformat
 import pytest
 import yaml
 
 from attnsep.claims import LEDGER
-from attnsep.claims.framework import Claim, Definition
+from attnsep.claims.framework import LEVELS, Claim, Definition
 from attnsep.claims.the_cards_words import SENTENCES
 from tools.address import address
 from tools.files import CHAPTERS, ROOT
@@ -16,6 +18,8 @@ from tools.guards import (
     draw_problems,
     exercise_problems,
     import_problems,
+    level_problems,
+    limit_problems,
     notebook_problems,
     owner_problems,
     read_notebooks,
@@ -78,6 +82,37 @@ def test_claims_draw_from_one_place():
     modules = sorted((ROOT / "lib/attnsep/claims").glob("*.py"))
     found = [draw_problems(f"claims.{path.stem}", path.read_text(encoding="utf-8")) for path in modules]
     assert [problem for problems in found for problem in problems] == []
+
+
+def test_no_level_says_more_than_its_check_shows():
+    assert level_problems() == []
+
+
+def test_a_limit_says_where_it_was_checked():
+    assert limit_problems() == []
+
+
+LISTS_THE_LEVELS = (
+    "chapters/ledger",
+    "chapters/what-the-checks-prove",
+    "chapters/index",
+    "chapters/glossary",
+    "CONTRIBUTING",
+)
+
+
+@pytest.mark.parametrize("name", LISTS_THE_LEVELS)
+def test_pages_agree_on_the_levels(name):
+    """Every level stands there, from strong to weak, in one sentence, one entry or the first column of one table."""
+    path = ROOT / f"{name}.md"
+    page = NOTEBOOKS.get(path.stem)
+    text = path.read_text(encoding="utf-8") if page is None else "\n".join(cell.source for cell in page.cells)
+    table = re.search(r"^\| level \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.MULTILINE)
+    if table:
+        found = re.findall(r"^\| (\w+) \|", table[1], re.MULTILINE)
+    else:
+        found = re.findall(rf"\b(?:{'|'.join(LEVELS)})\b", re.search(r"^.*proved.*measured.*$", text, re.MULTILINE)[0])
+    assert found == list(LEVELS)
 
 
 def test_nothing_installs_or_links_what_somebody_else_could_own():
@@ -183,6 +218,36 @@ def test_draw_guard_rejects(source):
 def test_draw_guard_accepts():
     assert draw_problems("claims.tokens", "rng = generator(1)\nx = rng.random()") == []
     assert draw_problems("claims.framework", "rng = np.random.default_rng(1)") == []
+
+
+def altered(id, **changes):
+    return {id: replace(LEDGER[id], **changes)}
+
+
+@pytest.mark.parametrize(
+    ("id", "level", "what"),
+    [
+        ("golden-ratio-law", "exact", "golden_ratio_law calls math.log"),
+        ("main-theorem-worked-instance", "certified", "a constant has the float 0.00346450383"),
+        ("scaled-queries-look-alike", "measured", "reads no stored file"),
+        ("cost-memory", "verified", "reads a stored file"),
+        ("recall-learnt", "computed", "reads a stored file"),
+    ],
+)
+def test_level_guard_rejects(id, level, what):
+    assert any(what in problem for problem in level_problems(altered(id, level=level)))
+    assert level_problems(altered(id)) == []
+
+
+@pytest.mark.parametrize("words", [r"$p \to 0$", r"$m \sim n$", "it tends to 0", r"for $n = \infty$", r"$a \approx 1$"])
+def test_limit_guard_rejects(words):
+    assert limit_problems(altered("tensor-trick", statement=words))
+    assert limit_problems(altered("tensor-trick", statement=words, assumes="checked at n = 10")) == []
+    assert limit_problems(altered("tensor-trick", statement=words, level="certified")) == []
+
+
+def test_limit_guard_accepts():
+    assert limit_problems(altered("tensor-trick", statement=r"$B \sim \mathrm{Bin}(n, p)$, $\tanh \top$")) == []
 
 
 def code(source="print(1)", outputs=(), count=1, **metadata):

@@ -130,7 +130,7 @@ def kernel_law_exact(xp, broken=None):
     for d, a, c, kernel in product((4, 6, 10), (0, Fraction(1, 2), 1), ("0.5", "0.6"), (*RATIONAL, *tops)):
         data = TokenData(n=16, d=d, a=a, c=c)
         law = tokens.column_probability(16, d, a, c, kernel, GAP + exactly(broken))
-        yield Case(-abs(law - _enumerated(data, kernel)), reached={"n": 16, "d": d, "a": float(a), "c": float(data.c)})
+        yield equal(Fraction(law), _enumerated(data, kernel), n=16, d=d, a=float(a), c=float(data.c))
 
 
 def _enumerated(data, kernel):
@@ -149,7 +149,7 @@ def _enumerated(data, kernel):
         scale = math.lcm(*(Fraction(x).denominator for x in (*row, threshold)))
         y = np.array(list(all_signs(data.d)))
         sums.append(y @ np.array([int(x * scale) for x in row]) > int(threshold * scale))
-    return float(np.mean(np.logical_or(*sums)))
+    return Fraction(int(np.sum(np.logical_or(*sums))), 2**data.d)
 
 
 GRID = tuple(product(((128, 34), (512, 130), (2048, 514), (2046, 2048)), (0, "0.05", WEAK, "0.3", STRONG, 2), ONE_GAIN))
@@ -159,7 +159,7 @@ GRID = tuple(product(((128, 34), (512, 130), (2048, 514), (2046, 2048)), (0, "0.
     "mark-decides-fires",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"If $(a+b)w > 0.1$ in some row, that is $a + b > 0.1$ and $R > \frac{n-1}{10(a+b)-1}$, then $\pi \ge "
     r"\frac1{16}$, so that $P[F \text{ fires}] \ge 1 - (\frac{15}{16})^m$: for every kernel whose rows give all "
@@ -180,10 +180,10 @@ def mark_decides_fires(xp, broken=None):
         )
         is_seen = reach * Fraction(weight) > GAP
         says = reach > GAP and gain > _needed_gain(visible, reach)
-        yield Case(0.0 if says == is_seen else -1.0, reached=reached)
+        yield Case(0 if says == is_seen else -1, reached=reached)
         if reach > GAP and visible > 1:  # at this gain (a + b) w is 0.1
             R = _needed_gain(visible, reach)
-            yield Case(-abs(float(reach * R / (R + visible - 1) - GAP)), reached=reached)
+            yield equal(reach * R / (R + visible - 1), GAP, **reached)
         if is_seen:
             yield at_least(tokens.column_probability(n, d, a, C, kernel), 1 / 16, **reached)
             yield at_least(tokens.fires_probability(n, d, M, a, C, kernel), 1 - (15 / 16) ** M, **reached)
@@ -191,7 +191,7 @@ def mark_decides_fires(xp, broken=None):
         a = Fraction("0.05") - exactly(broken)
         yield at_least(tokens.column_probability(4 * (d - 2), d, a, "0.94", "hard"), 1 / 16, n=4 * (d - 2), d=d, w=1.0)
     # Only all plus signs fire: w = 11/21, so 0.22 w > 0.1, but a minus at any class or at y_1 leaves too little.
-    yield Case(-abs(tokens.column_probability(2, 4, WEAK, "0.88", "linear") - 1 / 16), reached={"n": 2, "d": 4})
+    yield equal(tokens.column_probability(2, 4, WEAK, "0.88", "linear"), 1 / 16, 1e-12, n=2, d=4)
 
 
 def _needed_gain(visible, reach):
@@ -203,7 +203,7 @@ def _needed_gain(visible, reach):
     "mark-decides-silent",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"If $(a+b)w < 0.1$ in every row, with rows that see all tokens and give ordinary ones the same "
     r"weight, then $\pi \le \sum_w \exp\bigl(-\frac{(0.1-(a+b)w)^2}{2b^2}(d-2)(1-\frac1n)^2\bigr)$ over the distinct "
@@ -233,7 +233,7 @@ OFTEN, SELDOM = 0.89, -12  # at least, and below 10 to this power
     "which-attentions-separate",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"For large $d$ a kernel whose rows see all tokens and give ordinary ones the same weight separates "
     r"$a_0$ and $a_1$ if its larger gain exceeds $\frac{n-1}{10(a+b)-1}$ at $a_1$ and stays below it at $a_0$ ($a_0 "
@@ -330,7 +330,7 @@ def _fired_with_features(rng, data, kernel, xp):
     "selection-sees-which",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"Let $c = \frac12$. Hard attention gives the marked token the weight 1 for every $a > 0$: for all $n$ "
     r"and $d$ it has $\pi = \frac14$ if $0 < a < 0.4$, and $\pi = \frac38$ at $a = 0.8$. For $0 < a \le 0.3$ and at "
@@ -344,7 +344,7 @@ def _fired_with_features(rng, data, kernel, xp):
 def selection_sees_which(xp, broken=None):
     weak = ("1e-9", WEAK, "0.3", "0.399999999") if broken is None else (Fraction("0.4") + exactly(broken),)
     for d, a, t in product((3, 4, 34, 514), (*weak, STRONG), (2, 4, 10**6)):
-        yield _selects((d - 2) * t, d, a, "hard")
+        yield from _selects((d - 2) * t, d, a, "hard")
     for a, (kernel, factor), d in product(
         (WEAK, Fraction("0.3"), STRONG), (("sparsemax", 1), ("entmax", 2)), (3, 4, 5, 6, 7, 1002)
     ):
@@ -352,16 +352,17 @@ def selection_sees_which(xp, broken=None):
         below = math.floor(first / (d - 2)) * (d - 2)
         if below > 1:
             reached = {"n": below, "d": d, "a": float(a)}
-            yield Case(0.0 if tokens.weights(below, a, kernel).not_p > 0 else -1.0, reached=reached)
+            yield Case(0 if tokens.weights(below, a, kernel).not_p > 0 else -1, reached=reached)
         small = (n for n in range(2, 6) if a == STRONG and n >= first and n % (d - 2) == 0)
         for n in {below + d - 2, 10 * (below + d - 2), *small}:
-            yield _selects(n, d, a, kernel)
+            yield from _selects(n, d, a, kernel)
 
 
 def _selects(n, d, a, kernel):
-    """Case for π = 3/8 at a = 0.8 and 1/4 else, with the whole weight on the marked token in its own row."""
-    off = abs(tokens.column_probability(n, d, a, C, kernel) - (0.375 if a == STRONG else 0.25))
-    return Case(-off - tokens.weights(n, a, kernel).not_p, reached={"n": n, "d": d, "a": float(a)})
+    """Cases for π = 3/8 at a = 0.8 and 1/4 else, and for the whole weight on the marked token in its own row."""
+    reached = {"n": n, "d": d, "a": float(a)}
+    yield equal(tokens.column_probability(n, d, a, C, kernel), 0.375 if a == STRONG else 0.25, 1e-12, **reached)
+    yield equal(tokens.weights(n, a, kernel).not_p, 0, 1e-12, **reached)
 
 
 @claim(
@@ -381,9 +382,9 @@ def selection_needs_a_small_b(xp, broken=None):
     for d, a0 in product((3, 4, 34, 514), ("0.01", "0.05", "0.09")):
         n, c = 4 * (d - 2), 1 - (GAP - Fraction(a0)) - exactly(broken)
         reached = {"n": n, "d": d, "a0": float(Fraction(a0)), "c": float(c)}
-        yield Case(-tokens.column_probability(n, d, a0, c, "hard"), reached=reached)
+        yield Case(-Fraction(tokens.column_probability(n, d, a0, c, "hard")), reached=reached)
         for a1 in (Fraction("0.21"), STRONG):
-            yield Case(-abs(tokens.column_probability(n, d, a1, c, "hard") - 0.25), reached=reached)
+            yield equal(Fraction(tokens.column_probability(n, d, a1, c, "hard")), Fraction(1, 4), **reached)
 
 
 TOP_16, TOP_256, TOP_STRONG = 0.7, 0.004, 0.99
@@ -393,7 +394,7 @@ TOP_16, TOP_256, TOP_STRONG = 0.7, 0.004, 0.99
     "top-k-lies-between",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"Top-$k$ needs $k$ large: few kept tokens do not average out. At $n = 8192$, $d = 2050$, $a_0 = 0.1$, "
     r"$a_1 = 0.8$, $c = 0.5$, $m = 10$ it fires on $D_0$ with probability above "
@@ -422,7 +423,7 @@ def top_k_lies_between(xp, broken=None):
     "polynomial-window",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"Let $0 < a_0 < a_1$ and $a_0 + b > 0.1$. Degree $\beta$ has $(a_1+b)w > 0.1$ on $D_1$ beyond $\beta_1 "
     r"= \log\frac{n-1}{10(a_1+b)-1} \big/ \log(1+a_1)$, and on $D_0$ beyond $\beta_0 = \log\frac{n-1}{10(a_0+b)-1} "

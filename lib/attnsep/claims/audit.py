@@ -9,7 +9,7 @@ import numpy as np
 from attnsep import ablation, ragged, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator, to_digits
 from attnsep.claims.one_query import EPS, rounding
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.claims.tokens import A0, A1, GAP, C, all_signs, token_cases
@@ -68,7 +68,7 @@ def mechanism_1_amplifies(xp, broken=None):
     "mechanism-1-from-three-tokens",
     mark="completed",
     source="Mechanism 1",
-    level="exact",
+    level="computed",
     chapter=MECHANISMS,
     statement=r"For $n \ge 3$ and every $a > 0$ the exponential amplifies: $n^{a(1+a)} > 1 + a$. "
     rf"For $n = 2$ and $0 < a \le {WEAK}$ it does not.",
@@ -193,7 +193,7 @@ def mechanism_2_no_normaliser(xp, broken=None):
     "mechanism-2-normalising-preserves",
     mark="completed",
     source="Mechanism 2",
-    level="exact",
+    level="computed",
     chapter=MECHANISMS,
     statement=r"A reading of “ensures that the attention weights sum to 1, preserving relative magnitude "
     r"information”, as a rule for all weights that sum to 1: at the card's $\tau$ normalised linear attention, too, "
@@ -215,7 +215,7 @@ def mechanism_2_normalising_preserves(xp, broken=None):
     "mechanism-2-information-lost",
     mark="completed",
     source="Mechanism 2",
-    level="exact",
+    level="computed",
     chapter=MECHANISMS,
     statement=r"A reading of “linear attention's lack of this normalization causes information loss”, with $c_j = "
     r"A^\top u_j$: at every threshold $P[\text{fires on } D_1] - P[\text{fires on } D_0] \le 0.05$ "
@@ -252,7 +252,7 @@ RAW_WORKED = {
     "raw-worked-instance",
     mark="extension",
     source="none: repairs Mechanism 2",
-    level="exact",
+    level="computed",
     chapter=MECHANISMS,
     statement=r"Without normalisation both separate at a threshold that grows with $n$: linear at "
     r"$\tau' = c\sqrt{(1+a_0)(1+a_1)}\,n L^{3/2}$, exp at $\tau' = n^{2.4}\sqrt{L}$. With $m = 10$, $a_0 = 0.05$, "
@@ -267,7 +267,7 @@ def raw_worked_instance(xp, broken=None):
     n, factor = 1024, 1 + (broken or 0.0)
     for (kernel, a), digits in RAW_WORKED.items():
         found = ablation.fires_probability(n, 258, 10, a, C, factor * _raw_tau(n, kernel), kernel, normalised=False)
-        yield equal(float(f"{found:.9g}"), digits, n=n, d=258, m=10, a=float(a))
+        yield to_digits(found, digits, 9, n=n, d=258, m=10, a=float(a))
     for (n, d), kernel in product(SHAPES, tokens.KERNELS):
         advantage = _advantage(n, d, 10, A1, factor * _raw_tau(n, kernel), kernel, False)
         yield at_least(advantage, RAW_ADVANTAGE, n=n, d=d, m=10)
@@ -280,7 +280,7 @@ SEPARATED, TOGETHER, SILENT = 0.94, 0.001, 0.0035
     "only-exp-normalised-separates",
     mark="extension",
     source="none: repairs Mechanism 2",
-    level="exact",
+    level="computed",
     chapter=MECHANISMS,
     statement=r"At the card's $\tau$, of the four only exp normalised separates: "
     rf"$P[\text{{fires on }} D_1] - P[\text{{fires on }} D_0]$ is above ${SEPARATED}$ for it, and its absolute value "
@@ -309,14 +309,14 @@ def only_exp_normalised_separates(xp, broken=None):
         yield at_most(abs(_advantage(n, d, 10, A1, tau, kernel, False)), TOGETHER, **reached)
         for a, pi in ((A0, 0.5), (A1, 0.5 if kernel == "linear" else 0.625)):
             found = ablation.column_probability(n, d, a, C, tau, kernel, False)
-            yield at_most(abs(found - pi), 5e-10, **reached)
+            yield to_digits(found, pi, 9, **reached)
 
 
 @claim(
     "ablation-best-threshold",
     mark="extension",
     source="none: repairs Mechanism 2",
-    level="exact",
+    level="computed",
     chapter=MECHANISMS,
     statement=r"At the best threshold for each $n$ three of the four separate. With $t = 4$, $m = 10$, $a_0 = 0.05$, "
     r"$a_1 = 0.7$, $c = 0.5$ the largest $P[\text{fires on } D_1] - P[\text{fires on } D_0]$ is above $0.85$ for exp "
@@ -342,7 +342,7 @@ ONE_EIGHTH = 0.1251  # the gain of exp tends to 1/8
     "one-threshold-for-every-n",
     mark="extension",
     source="none: repairs Mechanism 2",
-    level="exact",
+    level="computed",
     chapter=MECHANISMS,
     statement=r"Let $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$, $t = 4$. One threshold $\tau = \theta\sqrt{L}$ for "
     r"$n = 1024$, $4096$ and $16384$ needs amplification and normalisation together: for $m \in \{1, 10, 50\}$ and "
@@ -424,7 +424,7 @@ def mechanism_3_no_linear_classifier(xp, broken=None):
         on_d0 = [_first(n, Fraction(a, 1000)) for a in (0, 1, 50, 99, 100)]
         on_d1 = [_first(n, a - exactly(broken)) for a in (A1, Fraction(1), Fraction(10), Fraction(n))]
         overlap = max(on_d0) / min(on_d1) - 1
-        yield Case(float(overlap), reached={"n": n})
+        yield Case(overlap, reached={"n": n})
 
 
 @claim(
@@ -464,7 +464,7 @@ def first_coordinate_separates(xp, broken=None):
     "break-1-strong-mark",
     mark="extension",
     source="Break condition of Mechanism 1",
-    level="exact",
+    level="computed",
     chapter=BREAKS,
     statement=r"If $10a(1+a) > n + a$, linear attention fires as well: $\pi \ge \frac18$. "
     r"Every $a \ge \sqrt{n/10}$ is enough.",
@@ -480,16 +480,17 @@ def break_1_strong_mark(xp, broken=None):
         if broken is None and 10 * a * (1 + a) <= n + a:
             raise ArithmeticError(f"a = {a}: too small for n = {n}")
         pi = tokens.column_probability(n, d, a, c, "linear")
-        yield at_least(pi, 0.125, n=n, d=d, a=float(a), c=float(c))
+        yield at_least(pi, 0.125, 1e-12, n=n, d=d, a=float(a), c=float(c))
     # Two tokens of one class: 10a(1+a) = 2.4 > n + a = 2.2, and the bound is attained.
-    yield at_least(tokens.column_probability(2, 3, Fraction(1, 5), Fraction(9, 10), "linear"), 0.125, n=2, d=3, a=0.2)
+    pi = tokens.column_probability(2, 3, Fraction(1, 5), Fraction(9, 10), "linear")
+    yield at_least(pi, 0.125, 1e-12, n=2, d=3, a=0.2)
 
 
 @claim(
     "break-1-linear-separates",
     mark="extension",
     source="Break condition of Mechanism 1",
-    level="exact",
+    level="computed",
     chapter=BREAKS,
     statement=r"With $a_1 = \sqrt{n/5}$ instead of $0.7$ normalised linear attention separates at the card's $\tau$, "
     r"with no exponential: at $n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $c = 0.5$ it fires "
@@ -573,9 +574,9 @@ def ragged_law(xp, broken=None):
         ]
         rows = [[x / (R + n - 1) for x in row] for row, R in zip(rows, gains, strict=True)]
         tops = [max(sum(x * s for x, s in zip(row, y, strict=True)) for row in rows) for y in all_signs(data.d)]
-        fired = sum(top > data.c + GAP for top in tops) / len(tops)
+        fired = Fraction(sum(top > data.c + GAP for top in tops), len(tops))
         less = RaggedData(class_sizes=sizes, a=a, c=c, marked_class=len(sizes) - 1, gap=GAP - exactly(broken))
-        yield equal(ragged.column_probability(less, kernel), fired, n=n, d=data.d, a=a, c=float(data.c))
+        yield equal(Fraction(ragged.column_probability(less, kernel)), fired, n=n, d=data.d, a=a, c=float(data.c))
 
 
 def _one_large(n, share, a, c=C):
@@ -598,7 +599,7 @@ RAGGED = (
     "ragged-softmax-fires",
     mark="extension",
     source="Break condition of Mechanism 3",
-    level="exact",
+    level="computed",
     chapter=BREAKS,
     statement=r"Half of the theorem never needed $n = (d-2)t$: if $a p > 0.1$, softmax fires with $\pi \ge \frac18$ "
     r"whatever the class sizes.",
@@ -612,20 +613,20 @@ def ragged_softmax_fires(xp, broken=None):
     for sizes, c in product(shapes, (Fraction(1, 10), C, Fraction(9, 10))):
         for k in {0, len(sizes) - 1}:
             data = RaggedData(class_sizes=sizes, a=A1 - exactly(broken), c=c, marked_class=k)
-            yield at_least(ragged.column_probability(data), 0.125, n=data.n, d=data.d, c=float(c))
+            yield at_least(ragged.column_probability(data), 0.125, 1e-12, n=data.n, d=data.d, c=float(c))
 
 
 @claim(
     "ragged-silent",
     mark="extension",
     source="Break condition of Mechanism 3",
-    level="exact",
+    level="computed",
     chapter=BREAKS,
     statement=r"While $a w < 0.1$ in every row: $\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2b^2\rho_w^2}\bigr)$ "
     r"with $\rho_w^2 = (w + (t_{k^*}-1)r)^2 + r^2\sum_{k \ne k^*} t_k^2$, $r = \frac{1-w}{n-1}$. So the theorem "
     r"survives whenever $Q \to 0$.",
     uses=["ragged-law", "column-hoeffding"],
-    assumes="a w < 0.1 in every row",
+    assumes="a w < 0.1 in every row; the bound is checked, its limit follows by hand",
     control="the law's gap is smaller by this",
     violations=(1e-4, 0.002, 0.01),
 )
@@ -642,12 +643,13 @@ def ragged_silent(xp, broken=None):
     "ragged-half-in-one-class",
     mark="extension",
     source="Break condition of Mechanism 3",
-    level="exact",
+    level="computed",
     chapter=BREAKS,
     statement=r"With half of all tokens in one class and the others alone ($Q \to \frac14$) the theorem fails: on "
     r"$D_0$, $c = 0.5$, $a_0 = 0.05$, both mechanisms fire with $|\pi - \frac14| < 10^{-6}$ for "
     r"$n = 1024$, $4096$, $16384$.",
     uses=["ragged-law"],
+    assumes="Q → 1/4 is arithmetic; π is checked at these three n",
     control="the large class has this part of n fewer tokens",
     violations=(0.01, 0.15, 0.2),
 )
@@ -661,14 +663,14 @@ def ragged_half_in_one_class(xp, broken=None):
     "ragged-threshold-share",
     mark="extension",
     source="Break condition of Mechanism 3",
-    level="exact",
+    level="computed",
     chapter=BREAKS,
     statement=r"$Q \to 0$ is not necessary: what counts is whether the classes that do not vanish hold more than "
     r"$0.1/b$ of all tokens. With $c = 0.5$ and one large class, $D_0$ falls silent at a share of $0.15$, though "
     r"$Q \to 0.0225$: for both mechanisms $\pi < 10^{-4}$ at $n = 4096$ and $< 10^{-12}$ at $n = 16384$. At a share of "
     r"$0.25$ it fires: $\pi > 0.249$ at both.",
     uses=["ragged-law"],
-    assumes="the first share has b × share < 0.1, the second one more",
+    assumes="the first share has b × share < 0.1, the second one more; π is checked at the two n",
     control="the share is larger by this",
     violations=(1e-5, 0.001, 0.01),
 )
@@ -685,7 +687,7 @@ def ragged_threshold_share(xp, broken=None):
     "break-3-sizes-must-match",
     mark="completed",
     source="Break condition of Mechanism 3",
-    level="exact",
+    level="computed",
     chapter=BREAKS,
     statement=r"A strict reading of “(n = (d-2)t, specific parameter bounds) are violated”, that every violation "
     r"breaks the separation: with one token more than $n = 4(d-2)$, "
@@ -710,7 +712,7 @@ def break_3_sizes_must_match(xp, broken=None):
     "break-3-bounds-must-hold",
     mark="completed",
     source="Break condition of Mechanism 3",
-    level="exact",
+    level="computed",
     chapter=BREAKS,
     statement=r"A strict reading of “specific parameter bounds”, with the bound $a_0 \le 0.1$ that we completed, that "
     r"every violation breaks the separation: with $a_0 = 0.3$, "

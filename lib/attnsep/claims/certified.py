@@ -19,7 +19,8 @@ def case(found, n0=None, **box):
     """Return a certificate as a case: its box, first n and number of boxes are what it reached."""
     reached = {name: tuple(float(Fraction(end)) for end in ends) for name, ends in box.items()}
     reached |= {"boxes": found.boxes} | ({} if n0 is None else {"n0": n0})
-    return Case(math.nan if found.verdict == "undecided" else found.margin, reached=reached)
+    # A margin that a certificate proves is the lower end of an enclosure: a double, and exact as such.
+    return Case(math.nan if found.verdict == "undecided" else Fraction(found.margin), reached=reached)
 
 
 def _proved(slack, box):

@@ -10,7 +10,7 @@ import numpy as np
 from attnsep import counting, exact
 from attnsep.arrays import to_numpy
 from attnsep.attention import values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator, within
+from attnsep.claims.framework import at_least, at_most, claim, definition, equal, exactly, generator, to_digits, within
 from attnsep.claims.one_query import EPS, rounding
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.counting import SHARES, CountData
@@ -89,7 +89,7 @@ def count_law(xp, broken=None):
     for (classes, t), a, c, kernel in product(((1, 4), (2, 4), (4, 4), (5, 8)), (1, 2, 4), ("0.375", "0.5"), PAIR):
         for data in _pair(classes, t, a, c):
             law = counting.column_probability(replace(data, gap=data.gap - exactly(broken)), kernel)
-            yield Case(-abs(law - _enumerated(data, kernel)), reached=_reached(data))
+            yield equal(Fraction(law), _enumerated(data, kernel), **_reached(data))
 
 
 def _enumerated(data, kernel):
@@ -104,7 +104,7 @@ def _enumerated(data, kernel):
         rows.append([a * sum(f[: data.marked]), *of_classes, data.c])
     for y in product((1, -1), repeat=data.d):
         fired += any(sum(x * s for x, s in zip(row, y, strict=True)) > data.c + data.gap for row in rows)
-    return fired / 2**data.d
+    return Fraction(fired, 2**data.d)
 
 
 @claim(
@@ -147,7 +147,7 @@ def _sizes(a, c):
     "counting-linear",
     mark="extension",
     source=SOURCE,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"With $s = \frac a2 (P_{3/4} - P_{1/4})$ and $E(x) = e^{-x^2(d-2)/(2b^2)}$, linear attention fires on "
     r"$A_{1/4}$ with probability at most $m\,E(s)$. On $A_{3/4}$ one column makes it fire with probability $\pi \ge "
@@ -164,11 +164,13 @@ def counting_linear(xp, broken=None):
         for low, high in _sizes(a, c):
             E = counting.miss_bound(low, counting.slack(low, "linear"))
             moved = _pair(low.d - 2, low.t, a, c, low.gap + shift)
-            yield at_most(counting.fires_probability(moved[0], m, "linear"), min(1.0, m * E), m=m, **_reached(low))
+            yield at_most(
+                counting.fires_probability(moved[0], m, "linear"), min(1.0, m * E), 1e-12, m=m, **_reached(low)
+            )
             least = max(1 / 8, (1 - E) / 4)
-            yield at_least(counting.column_probability(moved[1], "linear"), least, **_reached(high))
+            yield at_least(counting.column_probability(moved[1], "linear"), least, 1e-12, **_reached(high))
     attained = _pair(1, 4, "0.7", "0.5", counting.midpoint("0.7") + shift)[1]
-    yield Case(-abs(counting.column_probability(attained, "linear") - 1 / 8), reached=_reached(attained))
+    yield equal(counting.column_probability(attained, "linear"), 1 / 8, 1e-12, **_reached(attained))
 
 
 def first_size(classes, a, factor=1):
@@ -182,7 +184,7 @@ def first_size(classes, a, factor=1):
     "counting-softmax",
     mark="extension",
     source=SOURCE,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"Let $K = (1+a)(8+3a)/(8+5a)$ and $n^{a(1+a)} > 3K$, that is $n > n_0(a) = (3K)^{1/(a(1+a))}$. Then "
     r"softmax has $\pi \ge \max\bigl(\frac18, \frac14(1 - E(s))\bigr)$ on $A_{1/4}$ and on $A_{3/4}$, where $s = aP "
@@ -197,14 +199,14 @@ def counting_softmax(xp, broken=None):
     for classes, a, c, factor in product(CLASSES, STRENGTHS, ("0.1", "0.5", "0.9"), (1, 2)):
         for data in _pair(classes, first_size(classes, a, factor), a, c):
             least = max(1 / 8, (1 - counting.miss_bound(data, counting.slack(data))) / 4)
-            yield at_least(counting.column_probability(data, kernel), least, **_reached(data))
+            yield at_least(counting.column_probability(data, kernel), least, 1e-12, **_reached(data))
 
 
 @claim(
     "counting-softmax-cannot",
     mark="extension",
     source=SOURCE,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"Let $n > n_0(a)$ and $2c > a - g$. With the same signs $y$, softmax answers $A_{1/4}$ and $A_{3/4}$ "
     r"differently (fires on one, is silent on the other) with probability at most $\frac m4\bigl(E(s) + 2E(g) + E(2c "
@@ -221,14 +223,14 @@ def counting_softmax_cannot(xp, broken=None):
         if 2 * low.c > low.a - low.gap:
             differ, bound = counting.differ_probability(low, kernel), counting.differ_bound(low)
             for m in (1, 10):
-                yield at_most(exact.fires_probability(differ, m), m * bound, m=m, **_reached(low))
+                yield at_most(exact.fires_probability(differ, m), m * bound, 1e-12, m=m, **_reached(low))
 
 
 @claim(
     "counting-any-threshold",
     mark="extension",
     source=SOURCE,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"Softmax with any $g \ge 0$, not only the midpoint: with the same signs one column answers $A_{1/4}$ "
     r"and $A_{3/4}$ differently with probability at most $\frac12(N_1 + N_2)\,\kappa$. Here $\kappa$ is the largest "
@@ -248,8 +250,8 @@ def counting_any_threshold(xp, broken=None):
             yield at_most(counting.differ_probability(data), bound, **_reached(data))
     # One class, a threshold of c√L alone and a small c: for each of the four signs y_1, y_d one of S = ±1 differs.
     attained = _pair(1, 4, Fraction("1.1") + exactly(broken), "0.001", 0)[0]
-    off = abs(counting.differ_probability(attained) - counting.any_threshold_bound(attained))
-    yield Case(-off, reached=_reached(attained))
+    bound = counting.any_threshold_bound(attained)
+    yield equal(counting.differ_probability(attained), bound, 1e-12, **_reached(attained))
 
 
 def _masses(n, a):
@@ -269,7 +271,7 @@ WORKED = {
     "counting-worked-instance",
     mark="extension",
     source=SOURCE,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"At $n = 1024$, $d = 258$, $m = 10$, $a = 0.7$, $c = 0.5$ the probabilities to fire are, to nine "
     r"digits, $1.03130315 \cdot 10^{-7}$ (linear attention on $A_{1/4}$), $0.943686478$ (linear attention on "
@@ -284,16 +286,15 @@ def counting_worked_instance(xp, broken=None):
     for (kernel, share), digits in WORKED.items():
         a = Fraction(7, 10) + exactly(broken)
         found = counting.fires_probability(CountData(n=1024, d=258, a=a, c="0.5", share=share), 10, kernel)
-        reached = {"n": 1024, "d": 258, "m": 10}
-        yield Case(-abs(float(f"{found:.9g}") - digits) / digits, reached=reached)
-    yield Case(-abs(float(f"{1 - 0.75**10:.9g}") - digits), reached=reached)
+        yield to_digits(found, digits, 9, n=1024, d=258, m=10)
+    yield to_digits(1 - 0.75**10, digits, 9, m=10)
 
 
 @claim(
     "counting-window",
     mark="extension",
     source=SOURCE,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"Softmax with inverse temperature $\beta \ge 0$ has $R = n^{\beta a(1+a)}$ and masses $P_\rho$ in "
     r"marked rows. Let $K_{1/4} = 3K$, $K_{3/4} = K/3$. On $A_\rho$: if $R < K_\rho$, then $\pi \le E(g - aP_\rho)$; "
@@ -322,5 +323,5 @@ def _window_case(data, kernel, pi, beta):
     E = counting.miss_bound(data, counting.slack(data, kernel))
     reached = _reached(data, beta=float(beta))
     if float(data.a) * float(counting.marked_mass(data.n, data.a, data.share, kernel)[0]) > data.gap:
-        return at_least(pi, max(1 / 8, (1 - E) / 4), **reached)
-    return at_most(pi, E, **reached)
+        return at_least(pi, max(1 / 8, (1 - E) / 4), 1e-12, **reached)
+    return at_most(pi, E, 1e-12, **reached)

@@ -78,7 +78,7 @@ class FiniteSize:
     def refuted_before(self):
         """Yield the case that some inequality is false at the n before n0."""
         found = min(self.before().values(), key=lambda one: one.margin)
-        margin = -found.margin if found.verdict == "refuted" else math.nan
+        margin = -Fraction(found.margin) if found.verdict == "refuted" else math.nan
         yield Case(margin, reached={"false at n": self.n0 - self.step})
 
 

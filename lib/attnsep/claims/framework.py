@@ -22,7 +22,13 @@ from attnsep.data import require_instance, require_integer, require_items
 from attnsep.processes import ENDED, FreshProcesses
 
 MARKS = ("source", "completed", "extension")
-LEVELS = ("certified", "exact", "verified", "sampled", "measured")
+LEVELS = ("proved", "certified", "exact", "computed", "verified", "sampled", "measured")  # from strong to weak
+UNROUNDED = (
+    "proved",
+    "certified",
+    "exact",
+)  # their margins are whole numbers or fractions, and no tolerance is allowed
+ROUNDING = 1e-13  # of a closed form in doubles; a smaller margin needs a tolerance that the case states
 OPPOSITE = {"holds": "refuted", "refuted": "holds"}
 
 
@@ -36,10 +42,11 @@ class Case:
 
     Parameters
     ----------
-    margin : float
-        Slack relative to the bound (or to the compared value); NaN leaves the case undecided.
+    margin : int, Fraction or float
+        Slack relative to the bound (or to the compared value); NaN leaves the case undecided.  A whole number or a
+        fraction stays what it is: at the levels proved, certified and exact no other margin is allowed.
     tolerance : float
-        Rounding that the margin may hide; 0 at level exact.
+        Rounding that the margin may hide; 0 at those levels.
     reached : dict
         Parameters of the data set, or (low, high) where the case covers a range; the ledger shows their ranges.
     upper : float, optional
@@ -48,20 +55,34 @@ class Case:
         Where the evidence is a sample: the probability, at most, that other draws refute a statement that is true.
     """
 
-    margin: float
+    margin: float | Fraction
     tolerance: float = 0.0
     reached: dict = field(default_factory=dict)
     upper: float | None = None
     alarm: float = field(default=0.0, repr=False)
 
     def __post_init__(self):
-        for name in ("margin", "tolerance", "upper"):
+        _real("margin", self.margin)  # as a double it must be possible to show it
+        if not isinstance(self.margin, numbers.Rational):
+            object.__setattr__(self, "margin", float(self.margin))
+        for name in ("tolerance", "upper"):
             if name != "upper" or self.upper is not None:
                 object.__setattr__(self, name, _real(name, getattr(self, name)))
         if not 0 <= self.tolerance < math.inf:
             raise ValueError(f"tolerance = {self.tolerance!r}: must be finite and at least 0")
         if not 0 <= self.alarm < 1:
             raise ValueError(f"alarm = {self.alarm!r}: must be at least 0 and below 1")
+
+    @property
+    def is_exact(self):
+        """Whether nothing was rounded where this case was decided, as far as its margin shows; NaN decides nothing.
+
+        Examples
+        --------
+        >>> Case(Fraction(1, 3)).is_exact, Case(1 / 3).is_exact, at_most(Fraction(1, 3), 1).is_exact
+        (True, False, True)
+        """
+        return self.tolerance == 0 and (isinstance(self.margin, numbers.Rational) or math.isnan(self.margin))
 
     @property
     def verdict(self):
@@ -130,10 +151,14 @@ class Evidence:
 
     @property
     def line(self):
-        """One line for a reader, with verdict, level, margin, cases and what the control did."""
+        """One line for a reader: verdict, level, margin, tolerance, cases with their n, and what the control did."""
         words = control_words(self.claim.expect, min(self.fails, default=None), max(self.passes, default=None))
+        low, high = map(shown, self.reached.get("n", (0, 0)))
+        tried = f", n = {low}" if low == high else f", n from {low} to {high}"
         return (
-            f"{self.verdict} · {self.claim.level} · worst margin {shown(self.margin)} over {self.cases} cases"
+            f"{self.verdict} · {self.claim.level} · worst margin {shown(self.margin)}"
+            f"{f' (tolerance {self.tolerance:.1g})' if self.tolerance else ''} over {self.cases} cases"
+            f"{tried if 'n' in self.reached else ''}"
             f" · control {words} ({self.claim.control})"
         )
 
@@ -233,7 +258,7 @@ def claim(id, *, mark, source, level, chapter, statement, control, violations, a
     id, mark, source, statement, chapter : str
         As in `definition`.
     level : str
-        certified, exact, verified, sampled or measured.
+        proved, certified, exact, computed, verified, sampled or measured.
     control : str
         The one hypothesis that ``broken`` breaks, in words, with what the amount means.
     violations : sequence of float
@@ -327,8 +352,10 @@ def run(claim, xp=None, seeds=0):
 def _run(claim, xp):
     start = time.perf_counter()
     cases = list(claim.cases(xp, broken=None))
-    if claim.level in ("certified", "exact") and any(case.tolerance for case in cases):
-        raise ValueError(f"{claim.id}: level {claim.level} allows no tolerance")
+    if claim.level in UNROUNDED and not all(case.is_exact for case in cases):
+        raise ValueError(f"{claim.id}: level {claim.level} allows no tolerance and no margin that is a float")
+    if claim.level == "computed" and any(map(_is_rounding, cases)):
+        raise ValueError(f"{claim.id}: level computed needs a tolerance where a margin is below {ROUNDING}")
     worst = min(cases, key=_badness, default=Case(math.nan))
     fails, passes = [], []
     for amount in claim.violations:
@@ -337,7 +364,7 @@ def _run(claim, xp):
     return Evidence(
         claim=claim,
         verdict=_verdict(cases),
-        margin=_without_noise(worst),
+        margin=float(_without_noise(worst)),
         cases=len(cases),
         reached=_ranges(cases),
         fails=tuple(fails),
@@ -357,6 +384,11 @@ def _verdict(cases):
         if "refuted" in verdicts:
             return "refuted"
     return "holds" if verdicts == {"holds"} else "undecided"
+
+
+def _is_rounding(case):
+    """Return whether a case holds by so little that its doubles alone may have decided it."""
+    return not case.is_exact and case.tolerance == 0 and 0 <= case.margin < ROUNDING
 
 
 def _badness(case):
@@ -562,6 +594,8 @@ def at_most(value, bound, /, tolerance=0.0, **reached):
     >>> at_most(0.5, math.inf).verdict
     'undecided'
     """
+    if _are_rational(value, bound):
+        return Case(Fraction(bound - value) / _size(bound), tolerance, reached)
     bound = _real("bound", bound)
     return Case((bound - _largest("value", value)) / _size(bound), tolerance, reached)
 
@@ -574,6 +608,8 @@ def at_least(value, bound, /, tolerance=0.0, **reached):
     >>> at_least(0.5, 1.0).verdict
     'refuted'
     """
+    if _are_rational(value, bound):
+        return Case(Fraction(value - bound) / _size(bound), tolerance, reached)
     bound = _real("bound", bound)
     return Case((_smallest("value", value) - bound) / _size(bound), tolerance, reached)
 
@@ -586,7 +622,8 @@ def within(value, low, high, /, tolerance=0.0, **reached):
     >>> within(2.0, 1.0, 4.0).margin
     0.5
     """
-    low, high = _real("low", low), _real("high", high)
+    if not _are_rational(value, low, high):
+        low, high = _real("low", low), _real("high", high)
     slacks = (at_least(value, low).margin, at_most(value, high).margin)
     return Case(math.nan if any(map(math.isnan, slacks)) else min(slacks), tolerance, reached)
 
@@ -602,6 +639,8 @@ def equal(value, wanted, /, tolerance=0.0, **reached):
     -0.5
     """
     value, wanted = _signed("value", value), _signed("wanted", wanted)
+    if _are_rational(value, wanted):
+        return Case(-abs(Fraction(value - wanted)) / _size(wanted), tolerance, reached)
     shapes = [tuple(getattr(side, "shape", ())) for side in (value, wanted)]
     if shapes[0] != shapes[1]:
         raise ValueError(f"value, wanted: shapes {shapes[0]} and {shapes[1]}, must be equal")
@@ -611,9 +650,31 @@ def equal(value, wanted, /, tolerance=0.0, **reached):
     return Case(-_largest("value", abs(value - wanted)) / size, tolerance, reached)
 
 
+def to_digits(value, wanted, number, /, **reached):
+    """Case for a value that has these digits: off by at most half a unit in the last of so many significant ones.
+
+    Examples
+    --------
+    >>> to_digits(0.12345, 0.123, 3).verdict, to_digits(0.12355, 0.123, 3).verdict
+    ('holds', 'refuted')
+    """
+    value, wanted, number = _real("value", value), _real("wanted", wanted), require_integer("number", number, least=1)
+    if not math.isfinite(wanted):
+        raise ValueError(f"wanted = {wanted!r}: must be finite")
+    if not wanted and math.isfinite(value):
+        return equal(Fraction(value), 0, **reached)  # 0 has no digits: the value is 0 or it is not
+    half = 0.5 * 10.0 ** (math.floor(math.log10(abs(wanted) or 1.0)) + 1 - number)
+    return equal(value, wanted, half / _size(abs(wanted)) + ROUNDING, **reached)
+
+
 def _size(bound):
     """Return what a slack is relative to: the bound's size, or 1 where the bound is 0."""
-    return abs(bound) or 1.0
+    return abs(bound) or 1
+
+
+def _are_rational(*values):
+    """Return whether all are whole numbers or fractions, so that comparing them rounds nothing."""
+    return all(isinstance(value, numbers.Rational) for value in values)
 
 
 def _signed(name, value):

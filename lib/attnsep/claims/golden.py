@@ -10,7 +10,7 @@ import numpy as np
 from attnsep import scaling, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import values
-from attnsep.claims.framework import Case, at_least, at_most, claim, equal, exactly
+from attnsep.claims.framework import Case, at_least, at_most, claim, equal, exactly, to_digits
 from attnsep.claims.one_query import EPS
 from attnsep.claims.tokens import A0, A1, GAP, C
 from attnsep.data import TokenData
@@ -34,7 +34,7 @@ def _marked_weight(n, exponent, digits):
     "golden-ratio-law",
     mark="extension",
     source="none: about Lemma D.2",
-    level="exact",
+    level="computed",
     chapter=GOLDEN,
     statement=r"$p = \frac{1}{1 + e^{-z}}$ with $z = (a^2 + a - 1) \log n - \log(1 - \frac1n)$. "
     r"The library's $p$ and $1 - p$ agree with it to 12 digits.",
@@ -51,14 +51,14 @@ def golden_ratio_law(xp, broken=None):
             law, (found.p, found.not_p), _marked_weight(n, a * (1 + a), 60), strict=True
         ):
             for value in (formula, weight):
-                yield at_most(abs(value / float(wanted) - 1), 1e-12, n=n, a=float(a))
+                yield equal(value, float(wanted), 1e-12, n=n, a=float(a))
 
 
 @claim(
     "golden-ratio-threshold",
     mark="extension",
     source="none: about Lemma D.2",
-    level="exact",
+    level="computed",
     chapter=GOLDEN,
     statement=r"Let $a$ be fixed. As $n \to \infty$, $p \to 0$ if $a < \frac1\varphi$ and $p \to 1$ if $a > "
     r"\frac1\varphi$, "
@@ -72,11 +72,11 @@ def golden_ratio_law(xp, broken=None):
 def golden_ratio_threshold(xp, broken=None):
     for n, (low, high) in product(FAR, _fibonacci_ratios()):
         (below, _), (above, _) = (_marked_weight(n, a * (1 + a), 60) for a in (low + exactly(broken), high))
-        yield Case(float(Decimal(n) / (2 * n - 1) - below), reached={"n": n, "a": float(low)})
-        yield Case(float(above - Decimal(n) / (2 * n - 1)), reached={"n": n, "a": float(high)})
+        yield Case(Fraction(Decimal(n) / (2 * n - 1) - below), reached={"n": n, "a": float(low)})
+        yield Case(Fraction(above - Decimal(n) / (2 * n - 1)), reached={"n": n, "a": float(high)})
         # p has the slope (2a + 1) log n p (1 − p) in a, less than log n, and high − low is 1/(F F') for denominators F.
         near = math.log(n) * float(high - low)
-        yield Case(near - float(abs(above - Decimal(n) / (2 * n - 1))), reached={"n": n, "a": float(high)})
+        yield at_most(float(abs(above - Decimal(n) / (2 * n - 1))), near, n=n, a=float(high))
     far = [tokens.weights(10**300, Fraction(a) + exactly(broken)) for a in ("0.6", "0.63")]
     yield at_most(far[0].p, 1e-11, n=10**300, a=0.6)
     yield at_most(far[1].not_p, 1e-7, n=10**300, a=0.63)
@@ -94,7 +94,7 @@ def _fibonacci_ratios():
     "golden-ratio-collapse",
     mark="extension",
     source="none: about Lemma D.2",
-    level="exact",
+    level="computed",
     chapter=GOLDEN,
     statement=r"With $x = (a^2 + a - 1)\log n$: $0 < p - \frac{1}{1 + e^{-x}} \le \frac{1}{4(n-1)}$. "
     r"So the curves of all $n$ are one curve over $x$, up to $\frac{1}{4(n-1)}$.",
@@ -110,7 +110,7 @@ def golden_ratio_collapse(xp, broken=None):
             factor = a * (1 + a) - 1 + exactly(broken)
             off = p - 1 / (1 + (-Decimal(factor.numerator) / factor.denominator * Decimal(n).ln()).exp())
             slacks = off * (n - 1), 1 - 4 * (n - 1) * off
-        yield Case(float(min(slacks)), reached={"n": n, "a": float(a)})
+        yield Case(Fraction(min(slacks)), reached={"n": n, "a": float(a)})
 
 
 @claim(
@@ -143,7 +143,7 @@ def _measured_weight(data, beta, xp):
     "golden-ratio-width",
     mark="extension",
     source="none: about Lemma D.2",
-    level="exact",
+    level="computed",
     chapter=GOLDEN,
     statement=r"$p = s$ at $a_s = \frac12\bigl(\sqrt{1 + 4(1 + z_s/L)} - 1\bigr)$, "
     r"$z_s = \log\frac{s}{1-s} + \log(1 - \frac1n)$, if $L + z_s \ge 0$; else no $a \ge 0$ has this $p$. The step "
@@ -160,9 +160,9 @@ def golden_ratio_width(xp, broken=None):
         low, high = (_strength_for(s, n) for s in (0.1, s_high))
         for a, s in ((low, 0.1), (high, s_high)):
             # p is steep: a's rounding, 10^-16, is magnified by (2a + 1) L, which is below 2000.
-            yield at_most(abs(tokens.weights(n, a).p / s - 1), 1e-11, n=n, a=a)
+            yield equal(tokens.weights(n, a).p, s, 1e-11, n=n, a=a)
         width = 2 * math.log(9) / (L * (low + high + 1))
-        yield at_most(abs((high - low) / width - 1), 1e-11, n=n)
+        yield equal(high - low, width, 1e-11, n=n)
         yield at_most(abs((high - low) * math.sqrt(5) * L / (2 * math.log(9)) - 1), 1 / L, n=n)
     for n, s in ((2, 0.1), (9, 0.1), (4, 0.2)):  # here L + z_s < 0: even a = 0 has a larger p
         yield Case(-math.log(n) - math.log(s / (1 - s)) - math.log1p(-1 / n), reached={"n": n})
@@ -178,7 +178,7 @@ def _strength_for(s, n):
     "golden-ratio-is-slow",
     mark="extension",
     source="none: about the main theorem",
-    level="exact",
+    level="computed",
     chapter=GOLDEN,
     statement=r"$a = 0.6$ lies below $\frac1\varphi$. Yet with $c = 0.5$, $t = 4$, $m = 10$ and $n = 65536$ "
     r"the network "
@@ -192,7 +192,7 @@ def _strength_for(s, n):
 def golden_ratio_is_slow(xp, broken=None):
     a, d = Fraction(3, 5) - exactly(broken), 20_002
     found = tokens.fires_probability(65536, 16386, 10, a, C)
-    yield Case(-abs(round(found, 3) - 0.737), reached={"n": 65536, "d": 16386})
+    yield to_digits(found, 0.737, 3, n=65536, d=16386)
     for power in (*range(5, 21, 3), *range(28, 300, 30)):
         n = (d - 2) * 10 ** (power - 4)
         pi = tokens.column_probability(n, d, a, C)
@@ -229,12 +229,13 @@ def inverse_temperature(xp, broken=None):
     "inverse-temperature-threshold",
     mark="extension",
     source="none: about the temperature",
-    level="exact",
+    level="computed",
     chapter=GOLDEN,
     statement=r"The threshold is $a(1+a) = \frac1\beta$: there $p = \frac{1}{2 - 1/n}$ for every $n$. "
     r"At $\beta = \frac{1}{\sqrt d}$ it is $a(1+a) = \sqrt d$: $a = 2.37$ at $d = 64$, and $a "
     r"\approx d^{1/4}$ for large $d$.",
     uses=["inverse-temperature"],
+    assumes="≈ is checked as: within d^(−1/4) of 1 as a quotient, at d = 10⁸, 10¹², 10¹⁶",
     control="β is larger by the factor 1 + this",
     violations=(1e-20, 1e-12),
 )
@@ -242,9 +243,9 @@ def inverse_temperature_threshold(xp, broken=None):
     for n, a in product(FAR, (Fraction(1, 20), C, A1, Fraction(1), Fraction(7, 2))):
         beta = (1 + exactly(broken)) / (a * (1 + a))
         p = tokens.weights(n, a, f"softmax:{beta}").p
-        yield at_most(abs(p / (n / (2 * n - 1)) - 1), 1e-12, n=n, a=float(a), beta=float(beta))
-        yield at_most(abs(scaling.threshold_strength(float(beta)) / float(a) - 1), 1e-12, a=float(a))
-    yield Case(-abs(round(scaling.threshold_strength((1 + (broken or 0)) / 8), 2) - 2.37), reached={"d": 64})
+        yield equal(p, n / (2 * n - 1), 1e-12, n=n, a=float(a), beta=float(beta))
+        yield equal(scaling.threshold_strength(float(beta)), float(a), 1e-12, a=float(a))
+    yield to_digits(scaling.threshold_strength((1 + (broken or 0)) / 8), 2.37, 3, d=64)
     for d in (10**8, 10**12, 10**16):
         ratio = scaling.threshold_strength(1 / math.sqrt(d)) / d**0.25
         yield at_most(abs(ratio - 1), d**-0.25, d=d)
@@ -254,7 +255,7 @@ def inverse_temperature_threshold(xp, broken=None):
     "temperature-window",
     mark="extension",
     source="none: about the temperature",
-    level="exact",
+    level="computed",
     chapter=GOLDEN,
     statement=r"With $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$, $F_{\exp}$ separates $D_0$ and $D_1$ for large $d$ "
     r"and $n$ if "
@@ -293,7 +294,7 @@ def temperature_window(xp, broken=None):
     "root-d-hides-the-mark",
     mark="extension",
     source="none: about the temperature",
-    level="exact",
+    level="computed",
     chapter=GOLDEN,
     statement=r"With $\beta = \frac{1}{\sqrt d}$, $a_0 = 0.05$, $c = 0.5$, $t = 4$, $m = 10$ and $d = 256, 1024, 4096$ "
     r"the network $F_{\exp}$ fires on $D_1$ with $a_1 = 0.7$ with probability below $0.005$, as on $D_0$. "
@@ -351,7 +352,7 @@ def scaling_matrices(xp, broken=None):
     "scaling-in-d",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=SCALING,
     statement=r"Let $a_0 \le 0.1$, $a_1 > \frac1\varphi$, $c$, $t$ and $m$ be fixed, $\pi_\infty$ the share of "
     r"the eight "
@@ -373,16 +374,16 @@ def scaling_in_d(xp, broken=None):
         gap = np.subtract(*scaling.accuracies(n, d, m, a0, a1 - exactly(broken), c))
         silent = float((1 - limit) ** m)
         reached = {"n": n, "d": d, "t": t, "m": m, "a1": float(a1)}
-        yield at_most(abs(errors.softmax_silent_on_d1 - silent), 1e-9, **reached)
-        yield at_most(max(errors[1:]), 1e-9, **reached)
-        yield at_most(abs(float(gap) - (1 - silent) / 2), 1e-9, **reached)
+        yield equal(errors.softmax_silent_on_d1, silent, 1e-9, **reached)
+        yield equal(max(errors[1:]), 0, 1e-9, **reached)
+        yield equal(float(gap), (1 - silent) / 2, 1e-9, **reached)
 
 
 @claim(
     "scaling-late-step",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=SCALING,
     statement=r"With $a_1 = 0.7$, $c = 0.5$, $t = 4$ one column fires on $D_1$ with $\pi = 0.25$ to 12 digits for "
     r"$n = 16384, 65536, 262144$, and with the limit $\pi_\infty = \frac38$ to 6 digits for $n = "
@@ -390,6 +391,7 @@ def scaling_in_d(xp, broken=None):
     r"$y_1 = y_{k^*} = 1 = -y_d$ joins only where $p > \frac{1.1}{1.2}$, which begins between $n = 3.0 \cdot 10^5$ "
     r"and $3.1 \cdot 10^5$.",
     uses=["scaling-in-d"],
+    assumes="checked at these five n",
     control="a1 is larger by this",
     violations=(1e-6, 1e-4),
 )
@@ -400,14 +402,14 @@ def scaling_late_step(xp, broken=None):
     for power in (14, 16, 18, 20, 21):
         n, limit = 2**power, 0.25 if power < 19 else 0.375
         pi = tokens.column_probability(n, n // 4 + 2, A1 + exactly(broken), C)
-        yield at_most(abs(pi - limit), 1e-12 if power < 19 else 1e-6, n=n, d=n // 4 + 2)
+        yield equal(pi, limit, 1e-12 if power < 19 else 1e-6, n=n, d=n // 4 + 2)
 
 
 @claim(
     "scaling-in-n",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=SCALING,
     statement=r"Let $d$ be fixed and $t \to \infty$. A row that loses sight of the mark has in the limit "
     r"$\pi_{\mathrm{flat}} = P\bigl[\frac{b}{d-2}\sum_{k \le d-2} y_k + c(y_d - 1) > 0.1\bigr]$. If "
@@ -425,10 +427,10 @@ def scaling_in_n(xp, broken=None):
     strengths = tuple(product((A0, C, A1, 1, 2), ("softmax",))) + tuple(product((A0, A1), ("linear",)))
     for d, (a, kernel), c in product(widths, strengths, (C, "0.71", "0.88") if broken is None else (C,)):
         limit = _width_limit(d, a, c, kernel)
-        yield Case(limit if limit else -1.0, reached={"d": d, "c": float(c)})
+        yield Case(1 if limit else -1, reached={"d": d, "c": float(c)})
         for t in (10**60, 10**290):
             pi = tokens.column_probability((d - 2) * t, d, a, c, kernel)
-            yield at_most(abs(pi - limit), 1e-12 * limit, n=(d - 2) * t, d=d, a=float(a), c=float(c))
+            yield equal(pi, limit, 1e-12, n=(d - 2) * t, d=d, a=float(a), c=float(c))
 
 
 def _width_limit(d, a, c, kernel):
@@ -443,7 +445,7 @@ def _width_limit(d, a, c, kernel):
     "scaling-width-floor",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=SCALING,
     statement=r"If $b > 0.1$, $\pi \ge 2^{-d}$ for both mechanisms, every $a$ and every $n$: with all signs plus a row "
     r"exceeds $\tau$. So at a fixed $d$ no $n$ brings the errors on $D_0$, or those of $F_{\mathrm{lin}}$, "
@@ -458,14 +460,14 @@ def scaling_width_floor(xp, broken=None):
         for c in (Fraction(1, 10), C, Fraction(7, 10), Fraction(899, 1000)):
             c = min(c + exactly(broken), Fraction(999, 1000))
             pi = tokens.column_probability((d - 2) * t, d, a, c, kernel)
-            yield at_least(pi, 2.0**-d, n=(d - 2) * t, d=d, a=float(a), c=float(c))
+            yield at_least(pi, 2.0**-d, 1e-12, n=(d - 2) * t, d=d, a=float(a), c=float(c))
 
 
 @claim(
     "scaling-rate",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=SCALING,
     statement=r"Let $a_0 \le 0.1$, $b > 0.1$, $t$ fixed, $d \to \infty$, and "
     r"$I(x) = \frac12\bigl((1+x)\log(1+x) + (1-x)\log(1-x)\bigr)$. "
@@ -491,7 +493,7 @@ def scaling_rate(xp, broken=None):
     "scaling-smallest-sizes",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=SCALING,
     statement=r"Let $a_0 \le 0.1$, $a_1$, $c$ and $\pi_\infty$ be as in the limit in the width, $b > 0.1$, $t$ fixed, "
     r"and $\delta \to 0$. The smallest $d$ and the smallest $m$ that goes with it grow like $\log\frac1\delta$: "
@@ -534,17 +536,15 @@ def scaling_margin_linear(xp, broken=None):
         weight = {a: (1 + a) / (n + a) for a in (a0, a1 + exactly(broken))}
         margin = weight[a1 + exactly(broken)] - weight[a0]
         wanted = (a1 - a0) * (n - 1) / ((n + a1) * (n + a0))
-        yield Case(-float(abs(margin / wanted - 1)), reached={"n": n, "a1": float(a1)})
-        yield Case(float(1 - margin * n / (a1 - a0)), reached={"n": n, "a1": float(a1)})
-        found = tokens.weights(n, a1 + exactly(broken), "linear").p - tokens.weights(n, a0, "linear").p
-        yield at_most(abs(found / float(wanted) - 1), 1e-12, n=n, a1=float(a1))
+        yield Case(-abs(margin / wanted - 1), reached={"n": n, "a1": float(a1)})
+        yield Case(1 - margin * n / (a1 - a0), reached={"n": n, "a1": float(a1)})
 
 
 @claim(
     "scaling-margin-softmax",
     mark="extension",
     source=QUESTION,
-    level="exact",
+    level="computed",
     chapter=SCALING,
     statement=r"The weight margin of softmax is at least $1 - n^{-(a_1^2 + a_1 - 1)} - n^{-(1 - a_0 - a_0^2)}$, and "
     r"both exponents are exact: $1 - p(a_1) \sim n^{-(a_1^2+a_1-1)}$ for $a_1 > \frac1\varphi$, "
@@ -561,7 +561,7 @@ def scaling_margin_softmax(xp, broken=None):
         with localcontext(Context(prec=400, Emax=MAX_EMAX, Emin=MIN_EMIN)):
             L = Decimal(n).ln()
             power_1, power_0 = ((e.numerator * L / e.denominator).exp() for e in (1 - a1 - a1**2, a0 + a0**2 - 1))
-            yield Case(float(1 - (left + right) / (power_1 + power_0)), reached={"n": n, "a1": float(a1)})
+            yield Case(Fraction(1 - (left + right) / (power_1 + power_0)), reached={"n": n, "a1": float(a1)})
             if n == 10**300:
                 off = max(abs(left / power_1 - 1), abs(right / power_0 - 1))
-                yield at_most(float(off), 1e-9, n=n, a0=float(a0), a1=float(a1))
+                yield equal(float(off), 0, 1e-9, n=n, a0=float(a0), a1=float(a1))

@@ -247,7 +247,7 @@ def many_strengths_bounds(xp, broken=None):
     "many-strengths",
     mark="extension",
     source="Limitations: binary classification tasks",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"Eight strengths $0.05, 0.6, 0.7, \dots, 1.2$, $s = 1$, $t = 1$: the best readout of softmax tells "
     r"them apart with accuracy above $1 - 10^{-9}$ at $n = 10^6, 10^8, 10^{10}, 10^{100}$. For linear attention no "
@@ -325,7 +325,7 @@ def regression_simulated(xp, broken=None):
     "regression",
     mark="extension",
     source="Limitations: regression problems",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"With noise $s = 1$, $\hat a$ from softmax is within $0.05$ of each $a \in \{0.6, 0.7, \dots, "
     r"1.2\}$ with "

@@ -427,7 +427,7 @@ def factor_two_breaks(xp, broken=None):
             large += swap * (r / (1 + (n - 1) * r) - large)
             below = (small < Fraction(1, 2 * n)) == (n > (r - 1) / (r - 2))
             above = (large > Fraction(2, n)) == (n > 2 * (r - 1) / (r - 2))
-            yield Case(0.0 if below and above else -1.0, reached={"n": n, "r": float(r)})
+            yield Case(0 if below and above else -1, reached={"n": n, "r": float(r)})
 
 
 @claim(
@@ -465,7 +465,7 @@ def spike_with_defaults(xp, broken=None):
     r"\le \dfrac{1}{1+(n-1)\,e^\ell n^{-\kappa}}$. So $f_{\exp,j} \to 1$ if $\kappa > 1$ "
     r"and $f_{\exp,j} \to 0$ if $\kappa < 1$, as $n \to \infty$.",
     uses=["lemma-4-1-softmax-spike"],
-    assumes="every ordinary score in [ℓ, h]",
+    assumes="every ordinary score in [ℓ, h]; the limits checked at n = 10³⁰⁰ and |κ − 1| ≥ 0.05, to 10⁻⁶",
     control="the ordinary scores lie below ℓ by this",
     violations=(1e-18, 1e-12),
 )

@@ -64,7 +64,7 @@ definition(
 def norm_at_most_max(xp, broken=None):
     for n, r, u in score_vectors():
         f = [(1 + Fraction(broken or 0)) * score / sum(u) for score in u]
-        yield Case(float(1 - sum(weight**2 for weight in f) / max(f)), reached={"n": n, "r": float(r)})
+        yield Case(1 - sum(weight**2 for weight in f) / max(f), reached={"n": n, "r": float(r)})
 
 
 def score_vectors():
@@ -96,7 +96,7 @@ def _columns_on_v0(bound, broken):
     "softmax-column-flat",
     mark="completed",
     source="Lemma 4.1; Foundational Learning: Hoeffding inequality",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"On $V_0$, for one column $\sigma$ and $s > 0$: "
     r"$P[\langle f_{\exp}, \sigma \rangle \ge s] \le \exp\bigl(-\frac{s^2 n}{2 e^{h-\ell}}\bigr)$.",
@@ -113,7 +113,7 @@ def softmax_column_flat(xp, broken=None):
     "linear-column-flat",
     mark="completed",
     source="Lemma 4.1; Foundational Learning: Hoeffding inequality",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"On $V_0$, for one column $\sigma$ and $s > 0$: "
     r"$P[\langle f_{\mathrm{lin}}, \sigma \rangle \ge s] \le \exp\bigl(-\frac{s^2 n \ell}{2h}\bigr)$.",
@@ -144,7 +144,7 @@ def softmax_column_spike(xp, broken=None):
         moved = Fraction(broken or 0) * marked
         if n > 2:
             u = [*u[:-2], u[-2] + moved, u[-1] - moved]
-        yield at_least(float(exact.tail(u, 2 * marked - sum(u))), 0.5, n=n, marked=float(marked / sum(u)))
+        yield at_least(exact.tail(u, 2 * marked - sum(u)), Fraction(1, 2), n=n, marked=float(marked / sum(u)))
 
 
 def spiked_vectors():
@@ -176,10 +176,10 @@ def spike_column_half(xp, broken=None):
         for tau in taus if broken is None else (reach + Fraction(broken),):
             if reach > Fraction(1, 50):
                 half = exact.tail(u, tau * sum(u), strict=True)
-                yield equal(float(half), 0.5, n=n, marked=float(marked / sum(u)), tau=float(tau))
+                yield equal(half, Fraction(1, 2), n=n, marked=float(marked / sum(u)), tau=float(tau))
                 for m in (1, 7):
-                    silent = 1 - exact.fires_probability(float(half), m)
-                    yield equal(silent, 2.0**-m, n=n, m=m, tau=float(tau))
+                    silent = 1 - Fraction(exact.fires_probability(float(half), m))  # both are doubles for these m
+                    yield equal(silent, Fraction(1, 2**m), n=n, m=m, tau=float(tau))
 
 
 @claim(
@@ -214,7 +214,7 @@ def linear_spike_norm(xp, broken=None):
     "linear-column-spike",
     mark="completed",
     source="Lemma 4.1; Foundational Learning: Hoeffding inequality",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"On $V_1$, for one column $\sigma$ and $s > 0$: $P[\langle f_{\mathrm{lin}}, \sigma \rangle \ge s] "
     r"\le e^{-s^2/(2N)}$, $N = \bigl(\frac{\kappa L}{\kappa L + (n-1)\ell}\bigr)^2 "
@@ -263,13 +263,13 @@ def norm_worst(xp, broken=None):
         ends = {k: _norm([marked, *[high] * k, *[low] * (n - k)]) for k in (math.floor(x), math.ceil(x))}
         worst = max(ends.values())
         library = _norm([marked, *(u for u, count in exact.worst_scores(n, low, high, marked) for _ in range(count))])
-        yield Case(-float(abs(library - worst)), reached=reached)
+        yield Case(-abs(library - worst), reached=reached)
         grid = [low + (high - low) * Fraction(step, 4) for step in range(5)]
         for scores in combinations_with_replacement(grid, n):
             scores = [*scores[:-1], scores[-1] * (1 + exactly(broken))]
-            yield Case(float(1 - _norm([marked, *scores]) / worst), reached=reached)
+            yield Case(1 - _norm([marked, *scores]) / worst, reached=reached)
         if marked == 0:
-            yield Case(float(1 - worst * n * 4 * high * low / (low + high) ** 2), reached=reached)
+            yield Case(1 - worst * n * 4 * high * low / (low + high) ** 2, reached=reached)
 
 
 def _norm(scores):
@@ -346,7 +346,7 @@ def firing_frequency(xp, broken=None):
     "one-query-theorem",
     mark="completed",
     source="section 1.1, for one query",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"If $\kappa > 1$ and $0 < \tau < 2f_{\exp,j} - 1$: $P[F_{\exp} \text{ fires on } V_1] \ge 1 - 2^{-m}$, "
     r"$P[F_{\exp} \text{ fires on } V_0] \le m\,e^{-\tau^2 n/(2e^{h-\ell})}$, "
@@ -368,7 +368,7 @@ def one_query_theorem(xp, broken=None):
                     errors = exact.query_errors_exact(n, m, tau, low, high, spike, shape)
                     limits = (2.0**-m, *bounds.query_errors_bound(n, m, tau, low, high, spike)[1:])
                     for error, limit in zip(errors, limits, strict=True):
-                        yield at_most(error, limit, n=n, m=m, tau=tau, low=low, high=high, spike=spike)
+                        yield at_most(error, limit, 1e-12, n=n, m=m, tau=tau, low=low, high=high, spike=spike)
 
 
 QUERY_RANGES = (
@@ -384,7 +384,7 @@ QUERY_RANGES = (
     "one-query-separates",
     mark="completed",
     source="section 1.1, for one query",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"For $\kappa > 1$, $0 < \tau < 1$ and every $0 < \delta < 1$ some $n$ "
     r"and $m = \lceil \log_2 \frac1\delta \rceil$ make all four errors at most $\delta$: "
@@ -399,8 +399,8 @@ def one_query_separates(xp, broken=None):
         n, m = bounds.query_sizes_bound(delta, tau, LOW, HIGH, spike)
         for shape in exact.SHAPES:
             errors = exact.query_errors_exact(n, m, tau, LOW, HIGH, spike - (broken or 0), shape)
-            yield at_most(max(errors), delta, n=n, m=m, tau=tau, delta=delta, spike=spike)
-        yield Case(-float(abs(m - math.ceil(math.log2(1 / delta)))), reached={"m": m, "delta": delta})
+            yield at_most(max(errors), delta, 1e-12, n=n, m=m, tau=tau, delta=delta, spike=spike)
+        yield Case(-abs(m - math.ceil(math.log2(1 / delta))), reached={"m": m, "delta": delta})
 
 
 SIZES = {"0.1": (678, 150, 4), "0.01": (1032, 193, 7), "0.001": (1313, 225, 10)}
@@ -414,7 +414,7 @@ def _listed(place):
     "one-query-sizes",
     mark="completed",
     source="section 1.1, for one query",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"With $\ell = \log 1.2$, $h = \log 1.4$, $\kappa = 4$, $\tau = \frac12$ and $\delta = 0.1, 0.01, 0.001$ "
     rf"the smallest sufficient $n$ is {_listed(0)} by the bound, and exactly {_listed(1)} for the flat "
@@ -433,14 +433,14 @@ def one_query_sizes(xp, broken=None):
             (exact.query_sizes_exact(delta, *data, "extreme"), n_exact),
         )
         for sizes, n in found:
-            yield Case(0.0 if sizes == (n, m) else -1.0, reached={"n": n, "m": m, "delta": float(delta)})
+            yield Case(0 if sizes == (n, m) else -1, reached={"n": n, "m": m, "delta": float(delta)})
 
 
 @claim(
     "one-query-not-monotone",
     mark="extension",
     source="none: about sizes",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"With the same data all four errors are at most $\delta$ at the smallest $n$ and not at the next one, "
     r"whatever $m$ is; after that they stay at most $\delta$ up to the $n$ of the bound. For $\delta = 0.1$, $m = 4$ "

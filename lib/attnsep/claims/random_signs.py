@@ -83,7 +83,7 @@ def sign_sum_law(xp, broken=None):
             for s in range(-p - q * n, p + q * n + 1):
                 ways = sum(math.comb(n - 1, b) for b in range(n) for x in (s - p, s + p) if q * (2 * b - (n - 1)) >= x)
                 gap = abs(sum(value >= s for value in sums) * 2**n - ways * len(sums))
-                yield Case(float(-gap), reached={"n": n, "p": p, "q": q})
+                yield Case(-gap, reached={"n": n, "p": p, "q": q})
 
 
 def all_signs(n):
@@ -94,7 +94,7 @@ def all_signs(n):
     "hoeffding-one-sided",
     mark="completed",
     source=SOURCE,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"For $w \in \mathbb{R}^n$, $w \ne 0$, and $s > 0$: "
     r"$P[\langle w, \sigma \rangle \ge s] \le e^{-s^2/(2\|w\|^2)}$.",
@@ -115,7 +115,7 @@ def hoeffding_one_sided(xp, broken=None):
     "hoeffding-two-sided",
     mark="completed",
     source=SOURCE,
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"For $w \ne 0$ and $s > 0$: $P[|\langle w, \sigma \rangle| \ge s] \le 2\,e^{-s^2/(2\|w\|^2)}$.",
     uses=["hoeffding-one-sided"],
@@ -136,7 +136,7 @@ def hoeffding_two_sided(xp, broken=None):
     "hoeffding-needs-its-factor",
     mark="extension",
     source="none: about the control of the two-sided bound",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"For $w = \mathbf{1}_n$ the bound $P[|\langle w, \sigma \rangle| \ge s] \le e^{-s^2/(2n)}$, "
     r"without the factor 2, fails at $s = 1$ for every odd $n$ and at $s = 2$ for $n = 2, 4$; "
@@ -161,7 +161,7 @@ def hoeffding_needs_its_factor(xp, broken=None):
     "equal-signs-break-hoeffding",
     mark="extension",
     source="none: about the control of the one-sided bound",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"If all signs are equal, the one-sided bound fails for some $s > 0$ exactly when "
     r"$(\sum_i w_i)^2 > 2 \log 2 \cdot \|w\|^2$.",
@@ -177,14 +177,14 @@ def equal_signs_break_hoeffding(xp, broken=None):
         shared = share_a_sign(w, max(len(w) - (broken or 0), 1))
         fails = any(probability > hoeffding(s, norm_squared(w)) for s, probability in positive_tails(shared))
         condition = sum(w) ** 2 > 2 * math.log(2) * norm_squared(w)
-        yield Case(0.0 if fails == condition else -1.0, reached={"n": len(w)})
+        yield Case(0 if fails == condition else -1, reached={"n": len(w)})
 
 
 @claim(
     "hoeffding-exponent",
     mark="extension",
     source="none: how tight the bound is",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"For $w = \mathbf{1}_n$ and every attained $s$ from 0 to $n$: "
     r"$\frac{1}{n+1}\, 2^{-s^2/n} \le P[\langle w, \sigma \rangle \ge s]$. "

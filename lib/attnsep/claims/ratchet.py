@@ -175,6 +175,12 @@ def digest(claim):
     return hashlib.sha256(repr((words, texts)).encode("utf-8")).hexdigest()[:16]
 
 
+def parts(claim):
+    """Return the statements of the claims' modules that a check consists of, as syntax trees."""
+    used = _used(claim.cases.__module__, claim.cases.__name__)
+    return [node for module, name in used for _, _, node in _top(module)[0].get(name, [])]
+
+
 def _used(module, name):
     """Return {(module, name): text} of what a function uses, itself included, at the tops of the claims' modules."""
     if name not in _top(module)[0]:  # a check that is no function at the top of its module stands for the whole of it
@@ -186,14 +192,14 @@ def _used(module, name):
         if name in imported:
             left.append(imported[name])
         elif name in pieces and (module, name) not in found:
-            found[module, name] = "".join(text for text, _ in pieces[name])
-            left += [(module, used) for _, names in pieces[name] for used in names]
+            found[module, name] = "".join(text for text, _, _ in pieces[name])
+            left += [(module, used) for _, names, _ in pieces[name] for used in names]
     return found
 
 
 @cache
 def _top(module):
-    """Return what stands at the top of a module: {name: its pieces, each a text and the names it uses}, and imports."""
+    """Return {name: its pieces, each a text, the names it uses and its tree} for a module's top, and its imports."""
     source = inspect.getsource(sys.modules[module])
     lines, pieces, imported = source.splitlines(), {}, {}
     for node in ast.parse(source).body:
@@ -202,7 +208,7 @@ def _top(module):
                 imported |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
         else:
             for name in dict.fromkeys(_names_of(node)):
-                pieces.setdefault(name, []).append((_text(lines, node), _names_in(node)))
+                pieces.setdefault(name, []).append((_text(lines, node), _names_in(node), node))
     return pieces, imported
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from attnsep import tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import distinct_rows, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, exactly, generator
+from attnsep.claims.framework import Case, at_least, at_most, claim, equal, exactly, generator
 from attnsep.claims.one_query import EPS
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.claims.tokens import A0, A1, GAP, C
@@ -28,7 +28,7 @@ LIMIT = 0.01
     "map-is-the-law",
     mark="extension",
     source="First experiments 3",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"For softmax and for linear attention the map of $P[F \text{ fires}]$ over $n, d, m, a, c$ and the gap "
     r"of $\tau$ is the exact law at every point, to $10^{-12}$ of its value.",
@@ -46,8 +46,7 @@ def map_is_the_law(xp, broken=None):
     for kernel in tokens.KERNELS:
         for point, found in zip(points, fires_map(**grid, kernel=kernel).tolist(), strict=True):
             law = tokens.fires_probability(**point, kernel=kernel)
-            off = abs(found - law)
-            yield Case(0.0 if off <= 1e-12 * law else -off / law, reached={key: float(x) for key, x in point.items()})
+            yield equal(found, law, 1e-12, **{key: float(x) for key, x in point.items()})
 
 
 def random_point(rng):
@@ -65,7 +64,7 @@ def random_point(rng):
     "map-decides-ties",
     mark="extension",
     source="none: about the steps of the law",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"The map decides ties exactly. Lowering the gap $0.1$ by $10^{-30}$ adds the mass of a tie to $\pi$: "
     r"$\binom{52}{30}/2^{55}$ for softmax at $n=53$, $d=55$, $a=0.75$, $c=0.35$, and "
@@ -77,26 +76,20 @@ def random_point(rng):
 def map_decides_ties(xp, broken=None):
     more, gaps = exactly(broken), [GAP, GAP - Fraction(1, 10**30)]
     pi = column_map(53, 55, 0.75, Fraction(35, 100) + more, gap=gaps)
-    yield _as_expected(pi[1] - pi[0], math.comb(52, 30) / 2**55, n=53, d=55)
+    yield equal(float(pi[1] - pi[0]), math.comb(52, 30) / 2**55, 1e-12, n=53, d=55)
     for kernel in tokens.KERNELS:
         n = np.arange(10, 201, 10)
         pi = column_map(n, n + 2, 0, C + more, kernel, np.array(gaps)[:, None])
         for length, step in zip(n.tolist(), (pi[1] - pi[0]).tolist(), strict=True):
             mass = math.comb(length, length * 3 // 5) / 2 ** (length + 1)
-            yield _as_expected(step, mass, n=length, d=length + 2)
-
-
-def _as_expected(found, wanted, **reached):
-    """Case for a difference of two probabilities: right up to their last digits."""
-    off = abs(float(found) - wanted)
-    return Case(0.0 if off <= 1e-14 else -off / wanted, reached=reached)
+            yield equal(step, mass, 1e-12, n=length, d=length + 2)
 
 
 @claim(
     "map-monotone",
     mark="extension",
     source="none: about the shape of the law",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"For both mechanisms, all else equal, $P[F \text{ fires}]$ never falls as $m$ rises "
     r"and never rises as the gap of $\tau$ rises.",
@@ -112,8 +105,8 @@ def map_monotone(xp, broken=None):
         moved = [Fraction(str(c)) - x * exactly(broken) for x in gap]
         pi = column_map(n, d, a, moved, kernel, gap)
         reached = {"n": n, "d": d, "a": float(a), "c": float(c)}
-        yield Case(float(np.min(pi[:-1] - pi[1:])), reached=reached)
-        yield Case(float(np.min(np.diff(fires_map(n, d, m, a, c, kernel)))), reached=reached)
+        yield Case(float(np.min(pi[:-1] - pi[1:])), 1e-14, reached)
+        yield Case(float(np.min(np.diff(fires_map(n, d, m, a, c, kernel)))), 1e-14, reached)
 
 
 FALLS_AND_RISES = (
@@ -129,7 +122,7 @@ FALLS_AND_RISES = (
     "map-not-monotone",
     mark="extension",
     source="none: about the shape of the law",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"In $a$, $c$, $d$ and $t$ the law is not monotone. Let $n = 1024$, $d = 258$, $m = 10$, $a = 0.7$, $c "
     r"= 0.5$, but for the one that moves. For $F_{\exp}$, $P[F \text{ fires}]$ falls from $a=0.53$ to $0.54$, rises "
@@ -178,7 +171,7 @@ ENDS = {name: ends for name, (_, ends) in MOVES.items()}
     "one-parameter-at-a-time",
     mark="extension",
     source="First experiments 3; Next checks 2",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"From $n = 1024$, $d = 258$, $m = 17$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$, gap $0.1$ one parameter "
     rf"moves in steps of $0.001$ or 1. All four errors stay $\le 1\,\%$ for $a_0 \le {ENDS['a0'][1]}$, "
@@ -195,8 +188,8 @@ def one_parameter_at_a_time(xp, broken=None):
         line = moved["n" if name == "t" else name]
         start = line.index(WORKED["n" if name == "t" else name])
         found = [float(line[k]) for k in steps_within(error_map(**WORKED | moved), LIMIT + (broken or 0), start)]
-        yield Case(0.0 if found == [*map(float, ends)] else -1.0, reached={name: found[0]})
-        yield Case(0.0, reached={name: found[1]})
+        yield Case(0 if found == [*map(float, ends)] else -1, reached={name: found[0]})
+        yield Case(0, reached={name: found[1]})
 
 
 # The robust region
@@ -239,7 +232,7 @@ def _between(rng, low, high):
     "robust-region",
     mark="extension",
     source="First experiments 3; Next checks 2",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=rf"All four errors are at most ${100 * LIMIT:g}\,\%$ for all $0 \le a_0 \le {_ends('a0')[1]}$, "
     rf"${_ends('a1')[0]} \le a_1 \le {_ends('a1')[1]}$, ${_ends('c')[0]} \le c < 1$, every gap of $\tau$ from "
@@ -286,7 +279,7 @@ def _wall(name):
     "robust-region-walls",
     mark="extension",
     source="First experiments 3; Next checks 2",
-    level="exact",
+    level="computed",
     chapter=CHAPTER,
     statement=r"Each range is needed. From a corner of the region, one parameter alone brings some error above "
     rf"${100 * LIMIT:g}\,\%$: $a_0 = {_wall('a0')}$, $a_1 = {_wall('a1')}$, $c = {_wall('c')}$, gap ${_wall('gap')}$, "

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from attnsep.arrays import text_of
-from attnsep.claims.framework import LEDGER, Claim, alarm_sentence, claims, control_words, shown
+from attnsep.claims.framework import LEDGER, LEVELS, Claim, alarm_sentence, claims, control_words, shown
 from attnsep.claims.record import read_record, require_record
 
 
@@ -104,9 +104,9 @@ def claims_table(record=None):
     rows = []
     for entry in claims():
         row = record.get(entry.id)
-        found = _found(row) if row else ("not run", "", "", "")
+        found = _found(row) if row else ("not run", "", "", "", "")
         rows.append((Link(entry.id, entry.chapter), entry.mark, entry.level, *found, entry.source, entry.chapter))
-    header = ("claim", "who says it", "level", "verdict", "worst margin", "cases", "control")
+    header = ("claim", "who says it", "level", "verdict", "worst margin", "tolerance", "cases", "control")
     return Table((*header, "where in the source card", "chapter"), tuple(rows))
 
 
@@ -152,7 +152,8 @@ def _found(row):
     verdict = row["verdict"] if row["as_expected"] else f"{row['verdict']} – NOT AS EXPECTED"
     margin = "–" if row["margin"] is None else shown(row["margin"])
     words = control_words(row["expect"], row["smallest_failing"], row["largest_passing"])
-    return verdict, margin, row["cases"], words if row["control_fails"] else "DOES NOT TURN: " + words
+    tolerance = shown(row["tolerance"]) if row.get("tolerance") else "none"
+    return verdict, margin, tolerance, row["cases"], words if row["control_fails"] else "DOES NOT TURN: " + words
 
 
 def status_line(record=None):
@@ -171,7 +172,7 @@ def status_line(record=None):
     entries = claims()
     expected = [entry for entry in entries if record.get(entry.id, {}).get("as_expected")]
     levels = [entry.level for entry in entries]
-    split = ", ".join(f"{levels.count(level)} {level}" for level in dict.fromkeys(sorted(levels)))
+    split = ", ".join(f"{levels.count(level)} {level}" for level in LEVELS if level in levels)
     refuted = sum(entry.expect == "refuted" for entry in expected)
     failing = sum(bool(record.get(entry.id, {}).get("control_fails")) for entry in entries)
     alarms = [record[entry.id].get("alarm", 0.0) for entry in entries if entry.id in record]

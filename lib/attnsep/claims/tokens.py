@@ -10,7 +10,7 @@ import numpy as np
 from attnsep import reference, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import attend, row_scores, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
+from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator, to_digits
 from attnsep.claims.one_query import EPS, rounding
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.data import TokenData
@@ -94,7 +94,7 @@ def token_classes_equal(xp, broken=None):
         if broken is None or data.d > 3:
             classes = [*map(int, to_numpy(data.classes(xp))), *range(broken or 0)]
             off = max(abs(classes.count(k) - data.t) for k in range(data.d - 2))
-            yield Case(float(-off), reached=_reached(data))
+            yield Case(-off, reached=_reached(data))
 
 
 @claim(
@@ -143,14 +143,14 @@ def identity_weight(xp, broken=None):
     "identity-weights-fail",
     mark="completed",
     source="Break condition of Mechanism 3",
-    level="exact",
+    level="computed",
     chapter=DATA,
     statement=r"With $X = I$ the marked row would give itself the weight "
     r"$1/(1 + (t-1)n^{-a^2} + (n-t)n^{-a^2-b^2})$, which tends to 0 if $a^2 + b^2 < 1$: "
     r"for $a = 0.7$, $c \ge 0.3$ and $t \le 1000$ it is below $1.01 \cdot 10^{-6}$ at $n = 10^{300}$, "
     r"where $X = \mathbf{1}_d\mathbf{1}_d^\top$ gives more than $1 - 1.01 \cdot 10^{-57}$.",
     uses=["def-token-data", "identity-weight"],
-    assumes="a² + b² < 1; the weight falls as c or t grows, so c = 0.3 and t = 1 decide",
+    assumes="a² + b² < 1; the weight falls as c or t grows, so c = 0.3 and t = 1 decide; checked at n = 10³⁰⁰",
     control="c is lower than 0.3 by this",
     violations=(0, 1e-6, 1e-4),
 )
@@ -251,7 +251,7 @@ def linear_rows_equal(xp, broken=None):
             rows = [reference.linear(row) for row in scores]
             outputs = reference.matmul(rows, A)
             same = rows == [rows[0]] * data.n and outputs == [outputs[0]] * data.n
-            yield Case(0.0 if same else -1.0, reached=_reached(data))
+            yield Case(0 if same else -1, reached=_reached(data))
 
 
 @claim(
@@ -408,7 +408,7 @@ def column_threshold(xp, broken=None):
             for R, total in zip(gains, sums, strict=True):
                 right = g * (data.n - 1) - data.b * (data.t - 1) * own + R * (g - data.a * first - data.b * own)
                 same = (total > data.c + GAP) == (left > right)
-                yield Case(0.0 if same else -1.0, reached=_reached(data))
+                yield Case(0 if same else -1, reached=_reached(data))
 
 
 @claim(
@@ -430,7 +430,7 @@ def column_law(xp, broken=None):
     for data, kernel, _, columns in rational_columns():
         fired = sum(max(sums) > data.c + GAP for sums in columns.values())
         law = tokens.column_probability(data.n, data.d, data.a, data.c, kernel, GAP - exactly(broken))
-        yield equal(law, fired / len(columns), **_reached(data))
+        yield equal(Fraction(law), Fraction(fired, len(columns)), **_reached(data))  # such shares are doubles
 
 
 # (n, t, a, c, signs y_1, y_k*, y_d) with a y_1 + b y_k* = 0.1 + c (1 − y_d).
@@ -462,12 +462,12 @@ def column_ties(xp, broken=None):
         for R in (Fraction(1), Fraction(7, 3), Fraction(10**9)):
             w, r = R / (R + n - 1), 1 / (R + n - 1)
             total = a * w * first + b * (w + (t - 1) * r) * own + b * t * r * S + c * last
-            yield Case(-float(abs(total - c - GAP)), reached={"n": n, "t": t, "a": float(a), "c": float(c)})
+            yield Case(-abs(total - c - GAP), reached={"n": n, "t": t, "a": float(a), "c": float(c)})
     c = Fraction(35, 100) + exactly(broken)
     for kernel, smaller in product(tokens.KERNELS, (Fraction(0), Fraction(1, 10**30), Fraction(1, 10**6))):
         data = TokenData(n=53, d=55, a="0.75", c=c, gap=GAP - smaller)
         least = tokens.least_plus(data, tokens.gains(53, "0.75", kernel), 1, -1, 1)
-        yield Case(-float(abs(least - (30 if smaller else 31))), reached=_reached(data))
+        yield Case(-abs(least - (30 if smaller else 31)), reached=_reached(data))
 
 
 @claim(
@@ -499,7 +499,7 @@ def column_law_simulated(xp, broken=None):
     "column-hoeffding",
     mark="completed",
     source="Foundational Learning: Hoeffding inequality",
-    level="exact",
+    level="computed",
     chapter=COLUMN,
     statement=r"While $a w < 0.1$ in every row: "
     r"$\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 \rho_w^2}\bigr)$, "
@@ -530,7 +530,7 @@ SHAPES = ((4, 1), (10, 1), (60, 1), (60, 16), (258, 4), (1500, 1), (1500, 10**9)
     "main-theorem-softmax-fires",
     mark="completed",
     source="section 1.1",
-    level="exact",
+    level="computed",
     chapter=THEOREM,
     statement=r"If $a_1 p > 0.1$, then $\pi \ge \frac18$ for softmax, with equality at $n = 2$, $d = 3$, $a_1 = 0.7$, "
     r"$c = 0.5$. So $P[F_{\exp} \text{ fires on } D_1] \ge 1 - (7/8)^m \ge 1 - e^{-m/8}$.",
@@ -544,17 +544,17 @@ def main_theorem_softmax_fires(xp, broken=None):
     strengths = (A1, 1, 2, 10) if broken is None else (A1 - Fraction(str(broken)),)
     for (d, t), a, c in product(shapes, strengths, (Fraction(1, 100), Fraction(1, 10), C, Fraction(99, 100))):
         pi = tokens.column_probability((d - 2) * t, d, a, c)
-        yield at_least(pi, 0.125, n=(d - 2) * t, d=d, t=t, a=float(a), c=float(c))
+        yield at_least(pi, 0.125, 1e-12, n=(d - 2) * t, d=d, t=t, a=float(a), c=float(c))
     if broken is None:
-        yield at_most(tokens.column_probability(2, 3, A1, C), 0.125, n=2, d=3, t=2, a=float(A1), c=float(C))
+        yield at_most(tokens.column_probability(2, 3, A1, C), 0.125, 1e-12, n=2, d=3, t=2, a=float(A1), c=float(C))
         for d, t in ((3, 2), (10, 1), (60, 16), (258, 4)):
             a = _least_seen((d - 2) * t)
             pi = tokens.column_probability((d - 2) * t, d, a, C)
-            yield at_least(pi, 0.125, n=(d - 2) * t, d=d, t=t, a=float(a), c=float(C))
+            yield at_least(pi, 0.125, 1e-12, n=(d - 2) * t, d=d, t=t, a=float(a), c=float(C))
         for m in (1, 10, 50):
             proved = 1 - (7 / 8) ** m
-            yield at_least(tokens.fires_probability(2, 3, m, A1, C), proved, tolerance=0.0, n=2, d=3, m=m)
-            yield at_least(proved, -math.expm1(-m / 8), m=m)
+            yield at_least(tokens.fires_probability(2, 3, m, A1, C), proved, 1e-12, n=2, d=3, m=m)
+            yield at_least(proved, -math.expm1(-m / 8), 1e-12, m=m)
 
 
 def _least_seen(n):
@@ -574,7 +574,7 @@ LEAST_P = 0.627
     "main-theorem-mark-is-seen",
     mark="completed",
     source="section 1.1",
-    level="exact",
+    level="computed",
     chapter=THEOREM,
     statement=rf"For $a_1 \ge 0.7$ and every $n \ge 2$: $p \ge {LEAST_P}$, so $a_1 p > 0.1$. "
     r"The smallest $p$ at $a_1 = 0.7$ is at $n = 6$.",
@@ -588,14 +588,14 @@ def main_theorem_mark_is_seen(xp, broken=None):
         ps = {n: tokens.weights(n, a - exactly(broken)).p for n in (*range(2, 300), 10**4, 10**50, 10**300)}
         yield at_least(min(ps.values()), LEAST_P, a=float(a), n=min(ps, key=ps.get))
         if a == A1:
-            yield at_most(ps[6], min(ps.values()), a=float(a), n=6)
+            yield at_most(ps[6], min(p for n, p in ps.items() if n != 6), a=float(a), n=6)
 
 
 @claim(
     "main-theorem-softmax-silent",
     mark="completed",
     source="section 1.1",
-    level="exact",
+    level="computed",
     chapter=THEOREM,
     statement=r"$P[F_{\exp} \text{ fires on } D_0] \le "
     r"m \sum_{w \in \{p, q\}} \exp\bigl(-\frac{(0.1 - a_0 w)^2}{2 b^2 \rho_w^2}\bigr)$, with "
@@ -613,7 +613,7 @@ def main_theorem_softmax_silent(xp, broken=None):
     "main-theorem-linear-silent",
     mark="completed",
     source="section 1.1",
-    level="exact",
+    level="computed",
     chapter=THEOREM,
     statement=r"On $D_0$, and on $D_1$ for $n > 9a_1 + 10a_1^2$: $P[F_{\mathrm{lin}} \text{ fires}] \le "
     r"m \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 \rho_w^2}\bigr)$ with $w = (1+a)/(n+a)$ and "
@@ -654,7 +654,7 @@ def silent_for_certain(xp, broken=None):
     for (d, t), a, kernel in product(((3, 2), *SHAPES[:3]), (0, A0, Fraction(9, 100)), tokens.KERNELS):
         c = 1 - GAP + a - exactly(broken)
         pi = tokens.column_probability((d - 2) * t, d, a, c, kernel)
-        yield Case(-pi, reached={"n": (d - 2) * t, "d": d, "a": float(a), "c": float(c)})
+        yield Case(-Fraction(pi), reached={"n": (d - 2) * t, "d": d, "a": float(a), "c": float(c)})
 
 
 WORKED = {
@@ -669,7 +669,7 @@ WORKED = {
     "main-theorem-worked-instance",
     mark="completed",
     source="section 1.1",
-    level="exact",
+    level="computed",
     chapter=THEOREM,
     statement=r"At $n = 1024$, $d = 258$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$ the "
     r"probabilities to fire are, "
@@ -683,7 +683,7 @@ WORKED = {
 def main_theorem_worked_instance(xp, broken=None):
     for (a, kernel), digits in WORKED.items():
         found = tokens.fires_probability(1024, 258, 10, a, C, kernel, GAP + exactly(broken))
-        yield Case(-abs(float(f"{found:.9g}") - digits) / digits, reached={"n": 1024, "d": 258, "m": 10, "a": float(a)})
+        yield to_digits(found, digits, 9, n=1024, d=258, m=10, a=float(a))
 
 
 RIGHT = {"softmax": "0.920", "linear": "0.512"}
@@ -747,7 +747,7 @@ def _listed(table, c, t):
     "main-theorem-sizes",
     mark="completed",
     source="section 1.1",
-    level="exact",
+    level="computed",
     chapter=THEOREM,
     statement=r"With $a_0 = 0.05$, $a_1 = 0.7$ and $\delta = 0.1, 0.01, 0.001$ the smallest "
     rf"sufficient $(n, d, m)$ is exactly {_listed(SIZES, '0.5', 1)} at $c = 0.5$, $t = 1$; "
@@ -762,9 +762,7 @@ def main_theorem_sizes(xp, broken=None):
         for (delta, c, t), wanted in table.items():
             found = tokens.sizes(delta, A0, A1 - exactly(broken), c, t, by=by)
             n, d, m = found
-            yield Case(
-                0.0 if found == wanted else -1.0, reached={"n": n, "d": d, "m": m, "t": t, "delta": float(delta)}
-            )
+            yield Case(0 if found == wanted else -1, reached={"n": n, "d": d, "m": m, "t": t, "delta": float(delta)})
 
 
 @lru_cache
@@ -776,7 +774,7 @@ def _sizes_by_bound(delta, a0, a1, c, t):
     "main-theorem",
     mark="completed",
     source="section 1.1",
-    level="exact",
+    level="computed",
     chapter=THEOREM,
     statement=r"For $a_0 \le 0.1$, $a_1 \ge 0.7$, $0 < c < 1$, $t \ge 1$ and every $\delta > 0$ some "
     r"$d$, $n = (d-2)t$ and $m$ "
@@ -807,7 +805,7 @@ def main_theorem(xp, broken=None):
     "token-sizes-not-monotone",
     mark="extension",
     source="none: about sizes",
-    level="exact",
+    level="computed",
     chapter=THEOREM,
     statement=r"With $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$, $t = 4$ and $\delta = 0.1$, $m = 8$ "
     r"columns suffice at $d = 96$; "
@@ -828,7 +826,7 @@ def token_sizes_not_monotone(xp, broken=None):
     "a-half-is-too-weak",
     mark="completed",
     source="section 6: a1 is a parameter without a range",
-    level="exact",
+    level="computed",
     chapter=THEOREM,
     statement=r"With $a_1 = 0.5$, $c = 0.5$, $t = 4$, $m = 10$ the probability that $F_{\exp}$ fires "
     r"on $D_1$ sinks below "
