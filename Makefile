@@ -13,7 +13,7 @@ RESULT ?=
 VERB ?= check
 
 .DEFAULT_GOAL := help
-.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants gpu pdf address clean
+.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants noticed gpu pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ fuzz: $(VENV)/.ready  ## 300 random inputs for every public function and verb; m
 
 mutants: $(VENV)-mutants/.ready  ## change the library in one place at a time (or ONLY=module): do the tests notice? half an hour
 	@$(VENV)-mutants/bin/python -m tools.mutants $(if $(ONLY),"$(ONLY)")
+
+noticed: $(VENV)/.ready  ## change each number of each statement: from which change on does its check notice? half an hour
+	@$(RUN) tools.noticed
 
 gpu:  ## run all on a GPU with PYTHON's own packages and store the result (README: On a GPU)
 	@$(FIND_PYTHON)

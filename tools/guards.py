@@ -298,7 +298,7 @@ def level_problems(ledger=LEDGER):
     """
     found = []
     for claim in filter(_is_claim, ledger.values()):
-        trees = parts(claim)
+        trees = [tree for _, tree in parts(claim)]
         if claim.level in UNROUNDED:
             found += [f"{claim.id}: {what}, so it is not {claim.level}" for tree in trees for what in _roundings(tree)]
         reads = any(isinstance(node, ast.Attribute) and node.attr in STORED for t in trees for node in ast.walk(t))

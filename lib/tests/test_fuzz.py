@@ -2140,6 +2140,7 @@ WITHOUT_ARGUMENTS = [
     record.record_path,
     record.read_record,
     tables.definitions_table,
+    tables.noticed_table,
 ]
 WITH_FILES = {"cost.read_result", "cost.write_result", "claims.tables.gpu_table"}
 WITH_FILES |= {

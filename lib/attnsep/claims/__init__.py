@@ -4,7 +4,15 @@ from importlib import import_module
 
 from attnsep.claims.framework import LEDGER, ClaimFailed, check, verify
 from attnsep.claims.graph import claims_map, rests_on
-from attnsep.claims.tables import card, certified_table, claims_table, definitions_table, gpu_table, status_line
+from attnsep.claims.tables import (
+    card,
+    certified_table,
+    claims_table,
+    definitions_table,
+    gpu_table,
+    noticed_table,
+    status_line,
+)
 from attnsep.claims.the_cards_words import card_words
 
 __all__ = [
@@ -18,6 +26,7 @@ __all__ = [
     "claims_table",
     "definitions_table",
     "gpu_table",
+    "noticed_table",
     "rests_on",
     "status_line",
     "verify",

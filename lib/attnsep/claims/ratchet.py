@@ -176,9 +176,9 @@ def digest(claim):
 
 
 def parts(claim):
-    """Return the statements of the claims' modules that a check consists of, as syntax trees."""
+    """Return the statements of the claims' modules that a check consists of: pairs of module and syntax tree."""
     used = _used(claim.cases.__module__, claim.cases.__name__)
-    return [node for module, name in used for _, _, node in _top(module)[0].get(name, [])]
+    return [(module, node) for module, name in used for _, _, node in _top(module)[0].get(name, [])]
 
 
 def _used(module, name):

@@ -136,6 +136,31 @@ def certified_table(record=None):
     return Table(("claim", "first n", "certificates", "most boxes", "sides of the parameters' boxes"), tuple(rows))
 
 
+def noticed_table():
+    """Return, for each claim, the numbers of its statement and from which change on its check notices a wrong one.
+
+    Returns
+    -------
+    Table
+        As `make noticed` found it: whole numbers are changed by 1 and more, others by parts of themselves.  Numbers of
+        which no change is noticed are left out, such as a size at which a theorem for every n was tried.
+    """
+    path = Path(__file__).with_name("noticed.json")
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    rows = []
+    for entry in claims():
+        words = [_noticed(*pair) for pair in found.get(entry.id, {}).items() if pair[1] not in ("never", "absent")]
+        if words:
+            rows.append((Link(entry.id, entry.chapter), "; ".join(words)))
+    return Table(("claim", "number: noticed from"), tuple(rows))
+
+
+def _noticed(number, change):
+    if number.isdecimal():
+        return f"{number}: ±{abs(int(change))}"
+    return f"{number}: {shown(100 * abs(float(change)))} %"
+
+
 def definitions_table():
     """Return all definitions of the ledger.
 

@@ -1,0 +1,277 @@
+"""How small a change of a statement's numbers does its check notice?  python -m tools.noticed [claim …]
+
+For each number that a statement shows, the places are looked up where the claim's check has that number: as a literal,
+in a constant at the top of a module of claims, as "0.7", Fraction(7, 10) or 10**-6.  One place at a time the number is
+changed, up and down, by growing parts of itself (whole numbers: by 1, 2, 4, …), and the claim is run again.  The
+smallest change after which the verdict is no longer the expected one is what the check notices; for a bound one
+direction is towards false, and the other is not.  A number that may change without a notice is not wrong by that: a
+theorem about n = 1024 may be true at 1025 as well.  Subscripts, exponents and the numbers 0, 1, 2 belong to definitions
+and are left out.
+
+Without ids all claims are run, which takes many minutes (the weekly run), and noticed.json beside the record gets, for
+every number, the smallest change that is noticed in any of its places; the ledger's page shows it.  A number that was
+noticed from some change on, and now only from a larger one, makes the exit status 1.
+"""
+
+import argparse
+import ast
+import inspect
+import json
+import re
+import sys
+from fractions import Fraction
+from types import ModuleType
+
+from tqdm import tqdm
+
+from attnsep.arrays import namespace
+from attnsep.claims import framework, ratchet
+from tools.files import ROOT, write
+
+RESULT = ROOT / "lib/attnsep/claims/noticed.json"
+PARTS = (*(Fraction(10) ** power for power in range(-12, -1)), Fraction(1, 20), Fraction(1, 5), Fraction(1, 2))
+STEPS = (1, 2, 4, 8, 32, 128)
+LEFT_OUT = {0, 1, 2}
+
+# Numbers of a statement
+
+NUMBER = re.compile(
+    r"\\[dt]?frac(?:(?P<one>\d)(?P<two>\d)|\{(?P<top>[\d.]+)\}\{(?P<bottom>[\d.]+)\})"
+    r"|(?P<number>\d+(?:\.\d+)?)(?:\s*\\cdot\s*10\^\{?(?P<times>-?\d+)\}?|\^\{?(?P<power>-?\d+)\}?|(?P<percent>(?:\\,|\s)*\\%))?"
+)
+DEFINES = re.compile(r"_(?:\{[^{}]*\}|\w|\\\w+)|\^(?:\{[^{}]*\}|\d)|\\(?:math\w+|text)\{[^{}]*\}")
+POWER_OF_TEN = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?\s*\\cdot\s*)?10\^(\{-?\d+\}|\d)")
+
+
+def numbers(statement):
+    """Return the numbers that a statement shows, as fractions, without those that belong to definitions.
+
+    Examples
+    --------
+    >>> [str(number) for number in numbers(r"$a_1^2 > 0.7$, $3\\cdot 10^{-2}$, $\\frac18$, $5\\,\\%$ at $n = 10^3$")]
+    ['7/10', '3/100', '1/8', '1/20', '1000']
+    """
+    kept = POWER_OF_TEN.sub(lambda found: found[0].replace("^", "\0"), statement)
+    found = [_number(match) for match in NUMBER.finditer(DEFINES.sub(" ", kept).replace("\0", "^"))]
+    return [number for number in dict.fromkeys(found) if number not in LEFT_OUT]
+
+
+def _number(match):
+    if match["one"]:
+        return Fraction(int(match["one"]), int(match["two"]))
+    if match["top"]:
+        return Fraction(match["top"]) / Fraction(match["bottom"])
+    number = Fraction(match["number"])
+    if match["times"]:
+        return number * Fraction(10) ** int(match["times"])
+    if match["power"]:
+        return number ** int(match["power"])
+    return number / 100 if match["percent"] else number
+
+
+# Places of a check
+
+ARITHMETIC = {
+    ast.Pow: lambda x, y: x**y if y.denominator == 1 and abs(y) < 1000 else None,
+    ast.Mult: lambda x, y: x * y,
+    ast.Div: lambda x, y: x / y if y else None,
+}
+
+
+def value_of(node):
+    """Return the number that a piece of source writes down, as a fraction, or None if it writes none.
+
+    Examples
+    --------
+    >>> [str(value_of(ast.parse(text, mode="eval").body)) for text in ("0.7", "'0.7'", "Fraction(7, 10)", "n")]
+    ['7/10', '7/10', '7/10', 'None']
+    """
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, str):
+            return Fraction(node.value) if re.fullmatch(r"\d+(\.\d+)?", node.value) else None
+        return Fraction(str(node.value)) if type(node.value) in (int, float) else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inside = value_of(node.operand)
+        return None if inside is None else -inside
+    if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        left, right = value_of(node.left), value_of(node.right)
+        return None if left is None or right is None else ARITHMETIC[type(node.op)](left, right)
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Fraction" and not node.keywords:
+        inside = [value_of(argument) for argument in node.args]
+        if inside and None not in inside and len(inside) <= 2 and 0 not in inside[1:]:
+            return inside[0] / (inside[1] if len(inside) == 2 else 1)
+    return None
+
+
+def places(claim, number):
+    """Return (module, line, column, last line, last column) for every place where the claim's check writes a number."""
+    found = set()
+    for module, part in ratchet.parts(claim):
+        for node in part.body if isinstance(part, ast.FunctionDef) else [part]:
+            found |= {(module, *place) for place in _written(node, number)}
+    return sorted(found, key=lambda place: (place[0] != claim.cases.__module__, place))
+
+
+def _written(node, number):
+    """Return the outermost places below a node that write a number."""
+    if isinstance(node, ast.expr) and value_of(node) == number:
+        return [_place(node)]
+    return [place for child in ast.iter_child_nodes(node) for place in _written(child, number)]
+
+
+def _place(node):
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
+class _Change(ast.NodeTransformer):
+    """Replace the number at one place by another."""
+
+    def __init__(self, place, new):
+        self.place, self.new = place, new
+
+    def visit(self, node):
+        """Return the new number where this is the place, else the node with its parts visited."""
+        if isinstance(node, ast.expr) and _place(node) == self.place and value_of(node) is not None:
+            return ast.copy_location(_like(node, self.new), node)
+        return self.generic_visit(node)
+
+
+def _like(node, new):
+    """Return a node that writes a number in the way of an old one."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return ast.Constant(int(new))
+    text = f"{new.numerator}/{new.denominator}"
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return ast.Constant(text)
+    if isinstance(node, ast.Call):
+        return ast.Call(node.func, [ast.Constant(text)], [])
+    if new.denominator == 1:
+        return ast.Constant(int(new))
+    return ast.Constant(float(new))
+
+
+def changed(claim, place, new):
+    """Return the claim as it would be with another number at a place: its module is made again, beside the ledger."""
+    module, *where = place
+    own = claim.cases.__module__
+    kept, framework.LEDGER, original = framework.LEDGER, {}, sys.modules[module]
+    try:
+        _made_again(module, tuple(where), new)
+        if module != own:
+            own_original = sys.modules[own]
+            try:
+                _made_again(own)  # it imports what is changed
+            finally:
+                sys.modules[own] = own_original
+        return framework.LEDGER[claim.id]
+    finally:
+        framework.LEDGER, sys.modules[module] = kept, original
+
+
+def _made_again(name, where=None, new=None):
+    """Put a new module in the place of one of claims, with another number where that is asked for."""
+    old = sys.modules[name]
+    tree = ast.parse(inspect.getsource(old))
+    if where is not None:
+        tree = ast.fix_missing_locations(_Change(where, new).visit(tree))
+    sys.modules[name] = made = ModuleType(name)
+    made.__file__ = old.__file__
+    exec(compile(tree, old.__file__, "exec"), vars(made))
+
+
+# What is noticed
+
+
+def noticed(claim, place, number):
+    """Return the smallest change of the number at a place that the check notices, with a sign, or None."""
+    whole = number.denominator == 1
+    smallest = None
+    for sign in (1, -1):
+        steps = STEPS if whole else PARTS
+        low, high = 0, len(steps) if smallest is None else steps.index(abs(smallest))
+        while low < high:  # the first step that is noticed, as if every larger one were noticed too
+            middle = (low + high) // 2
+            step = sign * steps[middle]
+            if _is_noticed(claim, place, number + step if whole else number * (1 + step)):
+                high = middle
+            else:
+                low = middle + 1
+        if low < len(steps) and (smallest is None or steps[low] < abs(smallest)):
+            smallest = sign * steps[low]
+    return smallest
+
+
+def _is_noticed(claim, place, new):
+    try:
+        cases = list(changed(claim, place, new).cases(namespace("numpy"), broken=None))
+        return framework._verdict(cases) != claim.expect
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return True  # the check cannot even be run
+
+
+def report(claim):
+    """Yield each number of a claim's statement, and {place: the smallest change of it that is noticed there}."""
+    for number in numbers(claim.statement):
+        yield _shown(number), {place: noticed(claim, place, number) for place in places(claim, number)}
+
+
+def _shown(number):
+    return str(number) if number.denominator == 1 else f"{float(number):.9g}"
+
+
+def best(changes):
+    """Return the smallest change as text, ``never``, or ``absent`` where the check does not have the number.
+
+    Examples
+    --------
+    >>> best([Fraction(-1, 5), None]), best([None]), best([])
+    ('-0.2', 'never', 'absent')
+    """
+    found = [step for step in changes if step is not None]
+    return _shown(min(found, key=abs)) if found else "never" if changes else "absent"
+
+
+def coarser(old, new):
+    """Return one sentence for each number of which a smaller change was noticed before.
+
+    Examples
+    --------
+    >>> coarser({"one": {"0.7": "0.01", "5": "1"}}, {"one": {"0.7": "0.05", "5": "-1"}})
+    ['one: a change of 0.7 was noticed from 0.01 on, now: 0.05']
+    """
+    return [
+        f"{id}: a change of {number} was noticed from {before} on, now: {now}"
+        for id, found in new.items()
+        for number, now in found.items()
+        if _size(before := old.get(id, {}).get(number, "never")) < _size(now)
+    ]
+
+
+def _size(text):
+    return float("inf") if text in ("never", "absent") else abs(float(text))
+
+
+def main(words):
+    """Report, store where all claims were run, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tools.noticed")
+    parser.add_argument("ids", nargs="*", metavar="claim")
+    ids = parser.parse_args(words).ids
+    old = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+    new = {}
+    for claim in tqdm(
+        [framework.find(id) for id in ids] or framework.claims(), unit="claim", disable=None, leave=False
+    ):
+        new[claim.id] = {}
+        for number, found in report(claim):
+            new[claim.id][number] = best([*found.values()])
+            where = "; ".join(f"{p[0].rpartition('.')[2]}.py:{p[1]}: {best([step])}" for p, step in found.items())
+            print(f"{claim.id}: {number}: {where or 'not in the check'}", flush=True)
+    worse = coarser(old, new)
+    print(*worse, sep="\n", end="\n" if worse else "", file=sys.stderr)
+    if not ids and not worse:
+        write(RESULT, json.dumps(new, indent=1, ensure_ascii=False) + "\n")
+    return int(bool(worse))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
