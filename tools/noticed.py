@@ -8,9 +8,9 @@ direction is towards false, and the other is not.  A number that may change with
 theorem about n = 1024 may be true at 1025 as well.  Subscripts, exponents and the numbers 0, 1, 2 belong to definitions
 and are left out.
 
-Without ids all claims are run, which takes many minutes (the weekly run), and noticed.json beside the record gets, for
+Without ids all claims are run, which takes an hour or two (the weekly run).  noticed.json beside the record gets, for
 every number, the smallest change that is noticed in any of its places; the ledger's page shows it.  A number that was
-noticed from some change on, and now only from a larger one, makes the exit status 1.
+noticed from some change on, and now only from a larger one, is not stored but for --accept, and the exit status is 1.
 """
 
 import argparse
@@ -255,22 +255,28 @@ def main(words):
     """Report, store where all claims were run, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.noticed")
     parser.add_argument("ids", nargs="*", metavar="claim")
-    ids = parser.parse_args(words).ids
-    old = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
-    new = {}
-    for claim in tqdm(
-        [framework.find(id) for id in ids] or framework.claims(), unit="claim", disable=None, leave=False
-    ):
-        new[claim.id] = {}
+    parser.add_argument("--accept", action="store_true", help="store also what is noticed later than before")
+    chosen = parser.parse_args(words)
+    entries, worse = [framework.find(id) for id in chosen.ids] or framework.claims(), []
+    for claim in tqdm(entries, unit="claim", disable=None, leave=False):
+        numbers_found = {}
         for number, found in report(claim):
-            new[claim.id][number] = best([*found.values()])
+            numbers_found[number] = best([*found.values()])
             where = "; ".join(f"{p[0].rpartition('.')[2]}.py:{p[1]}: {best([step])}" for p, step in found.items())
             print(f"{claim.id}: {number}: {where or 'not in the check'}", flush=True)
-    worse = coarser(old, new)
+        new, old = {claim.id: numbers_found}, stored()
+        if not (later := [] if chosen.accept else coarser(old, new)):
+            ids = [entry.id for entry in framework.claims()]
+            kept = {id: (old | new)[id] for id in ids if id in old | new}
+            write(RESULT, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+        worse += later
     print(*worse, sep="\n", end="\n" if worse else "", file=sys.stderr)
-    if not ids and not worse:
-        write(RESULT, json.dumps(new, indent=1, ensure_ascii=False) + "\n")
     return int(bool(worse))
+
+
+def stored():
+    """Return what was found before: {claim: {number: change}}."""
+    return json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
 
 
 if __name__ == "__main__":

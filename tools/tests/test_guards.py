@@ -228,6 +228,7 @@ def altered(id, **changes):
     ("id", "level", "what"),
     [
         ("golden-ratio-law", "exact", "golden_ratio_law calls math.log"),
+        ("tensor-trick", "proved", "no proof assistant"),
         ("main-theorem-worked-instance", "certified", "a constant has the float 0.00346450383"),
         ("scaled-queries-look-alike", "measured", "reads no stored file"),
         ("cost-memory", "verified", "reads a stored file"),

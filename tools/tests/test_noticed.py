@@ -71,3 +71,5 @@ def test_what_became_coarser_fails_and_is_not_stored(tmp_path, monkeypatch, caps
     assert noticed.main([]) == 1
     assert "a change of 142 was noticed from -1 on, now: never" in capsys.readouterr().err
     assert noticed.RESULT.read_text() == stored
+    assert noticed.main([claim.id, "--accept"]) == 0
+    assert json.loads(noticed.RESULT.read_text()) == {claim.id: {"142": "never"}}
