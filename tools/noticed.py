@@ -216,7 +216,17 @@ def report(claim):
 
 
 def _shown(number):
-    return str(number) if number.denominator == 1 else f"{float(number):.9g}"
+    """Return a number as text, 10^300 as such.
+
+    Examples
+    --------
+    >>> _shown(Fraction(10) ** 300), _shown(Fraction(65536)), _shown(Fraction(1, 8))
+    ('10^300', '65536', '0.125')
+    """
+    if number.denominator != 1:
+        return f"{float(number):.9g}"
+    power = len(str(number)) - 1
+    return f"10^{power}" if power > 5 and number == 10**power else str(number)
 
 
 def best(changes):

@@ -156,7 +156,7 @@ def noticed_table():
 
 
 def _noticed(number, change):
-    if number.isdecimal():
+    if number.replace("^", "").isdecimal():
         return f"{number}: ±{abs(int(change))}"
     return f"{number}: {shown(100 * abs(float(change)))} %"
 
