@@ -8,13 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from attnsep import counting, readout
 from attnsep.arrays import to_numpy
-from attnsep.attention import query_scores
+from attnsep.attention import query_scores, row_scores, values
 from attnsep.certify import Interval, certify, certify_from, certify_identity, exact_fraction, interval
-from attnsep.claims import certified
+from attnsep.claims import boxes, certified
 from attnsep.claims import finite_sizes as finite
 from attnsep.cli import main
-from attnsep.data import QueryData
+from attnsep.counting import CountData
+from attnsep.data import QueryData, TokenData
 from attnsep.kernels import linear, softmax
 
 flint = pytest.importorskip("flint")  # a machine that lends its GPU may lack both; nothing here needs a GPU
@@ -442,7 +444,7 @@ def own(a):
 def test_the_mark_is_seen_for_every_n(rng):
     for _ in range(200):
         n = int(rng.integers(2, 12)) if rng.random() < 0.5 else int(10 ** rng.uniform(1, 17))
-        a = real(draw(rng, {"a": ("0.7", "1.5")})["a"])
+        a = real(draw(rng, {"a": ("0.7", "1.5" if rng.random() < 0.8 else 1000)})["a"])
         p = marked_weight(n, a, own)
         assert p >= real("0.627")
         assert a * p > real("0.1")
@@ -515,7 +517,9 @@ def test_main_theorem_sizes_at_random_points(rng, row):
 
 
 @pytest.mark.parametrize(
-    "row", [*finite._weights_rows(), *finite._query_rows(), *finite._main_rows()], ids=lambda r: r.what
+    "row",
+    [*finite._weights_rows(), *finite._query_rows(), *finite._main_rows(), *finite._counting_rows()],
+    ids=lambda r: r.what,
 )
 def test_the_worst_point_turns_at_n0_and_lies_in_the_box(row):
     """A point outside the box of an inequality must not count against it."""
@@ -672,7 +676,7 @@ def test_a_matrix_attains_the_largest_norm(rng):
 
 def test_the_table_of_finite_sizes():
     table = finite.finite_sizes()
-    assert len(table.rows) == 25
+    assert len(table.rows) == 28
     assert {row[2] for row in table.rows} == {"holds"}
     assert all(row[3].startswith("false at ") for row in table.rows)
     firsts = {row[0]: row[1] for row in table.rows}
@@ -717,7 +721,7 @@ def decimals(x):
 def test_no_growth_is_larger_than_the_derivative_of_its_slack(rng):
     """In log n, by differences; the rows about D_0 and D_1 have growths of another kind."""
     step = Fraction(1, 10**12)
-    for row in (*finite._weights_rows(), *finite._query_rows()):
+    for row in (*finite._weights_rows(), *finite._query_rows(), *finite._counting_rows()):
         for slack, ((growth, over),), box in row.parts(row.n0):
             for n in (row.n0, row.n0 + 1, 10 * row.n0, 10**6 * row.n0):
                 point = draw(rng, box)
@@ -739,3 +743,252 @@ def test_weights_fall_as_their_growth_says(rng):
             slope = mp.diff(lambda L, e=exponent: e * L - mp.log(mp.exp(L) - 1), mp.log(n))
             assert abs(at(falls, a=a, u=Fraction(1, n)) + slope) < 1e-20
             assert at(norm, u=Fraction(1, n)) > 0
+
+
+# Claims of other chapters on a box
+
+
+def class_weights(n, t, w):
+    """The marked token has w, every other one (1 − w)/(n − 1); added up token by token, its own class first."""
+    classes = [mp.mpf(0)] * (n // t)
+    for token in range(n):
+        classes[token % (n // t)] += w if token == 0 else (1 - w) / (n - 1)
+    return classes
+
+
+def row_over_root(n, t, a, b, w):
+    """An output row over √L without its last entry, which is c on both sides."""
+    return [a * w, *(b * x for x in class_weights(n, t, w))]
+
+
+def some_size(rng, most=40):
+    """n and t, t a divisor of n."""
+    n = int(rng.integers(2, most))
+    return n, int(rng.choice([k for k in range(1, n + 1) if n % k == 0]))
+
+
+def test_the_exponential_amplifies_outside_a_small_region(rng):
+    for _ in range(60):
+        n = int(rng.integers(3, 12)) if rng.random() < 0.5 else int(10 ** rng.uniform(1, 17))
+        a = Fraction(str(round(10 ** rng.uniform(-6, 3), 9)))
+        assert mp.power(n, own(real(a))) > 1 + real(a)
+        found = at(boxes.amplifies, n=n, a=a)
+        assert close(found, (own(real(a)) * mp.log(n) - mp.log1p(real(a))) / real(a))
+        low, high = (real(draw(rng, {"a": side})["a"]) for side in (("0.000001", "0.2746"), ("0.2747", 1000)))
+        assert mp.power(2, own(low)) < 1 + low
+        assert mp.power(2, own(high)) > 1 + high
+    assert ends(boxes.chord(interval(0))) == [1, 1]
+    wide = ends(boxes.chord(interval(0, 1)))
+    assert wide[1] == 1
+    assert abs(wide[0] - mp.log(2)) < 1e-50
+
+
+def test_a_matrix_of_two_tokens_that_the_exponential_does_not_amplify(rng):
+    for a, amplifies in (("0.27", False), ("0.28", True)):
+        data = TokenData(n=2, d=3, a=a, c="0.5")
+        A = data.matrix(np)
+        (soft, _), (lin, _) = (to_numpy(kernel(row_scores(A, A, data.X(np)))) for kernel in (softmax, linear))
+        assert (soft[0] / soft[1] > lin[0] / lin[1]) == amplifies
+
+
+def test_the_mark_is_hidden_on_d0(rng):
+    for _ in range(60):
+        n = int(rng.integers(2, 12)) if rng.random() < 0.5 else int(10 ** rng.uniform(1, 17))
+        a = draw(rng, {"a": (0, "0.1")})["a"]
+        x = real(a)
+        in_rows = [marked_weight(n, x, own), marked_weight(n, x, lambda a: a), (1 + x) / (n + x)]
+        assert max(x * w for w in in_rows) <= real("0.0524")
+        assert close(at(lambda n, a: boxes.weight(n, a * (1 + a)), n=n, a=a), in_rows[0])
+        assert close(at(boxes.linear_weight, n=n, a=a), in_rows[2])
+        a = draw(rng, {"a": (0, "1.5")})["a"]
+        assert (a * (1 + a) / (n + a) < Fraction(1, 10)) == (n > 9 * a + 10 * a * a)
+        assert n < 37 or a * (1 + a) / (n + a) < Fraction(1, 10)
+    data = TokenData(n=2, d=3, a="0.1", c="0.5")
+    A = data.matrix(np)
+    f = to_numpy(linear(row_scores(A, A, data.X(np))))
+    assert 0.1 * f[0, 0] == pytest.approx(0.1 * 1.1 / 2.1, rel=1e-12)
+    assert 0.0523 < 0.1 * f[0, 0] <= 0.0524
+
+
+def test_no_score_vector_has_a_larger_norm(rng):
+    for _ in range(60):
+        n, r = int(rng.integers(2, 30)), 1 + 10 ** rng.uniform(-3, 2)
+        u = [mp.mpf(1 + (r - 1) * x) for x in rng.choice([0, 1, *rng.random(3)], n)]
+        assert n * mp.fsum(f * f for f in shares(u)) <= (1 + mp.mpf(r)) ** 2 / (4 * mp.mpf(r))
+    for r, k, n in ((2, 1, 3), (4, 2, 10), (9, 1, 10)):  # x = k/n = 1/(1 + r)
+        u = [mp.mpf(r)] * k + [mp.mpf(1)] * (n - k)
+        assert close(n * mp.fsum(f * f for f in shares(u)), mp.mpf((1 + r) ** 2) / (4 * r))
+
+
+def strengths(rng):
+    n, t = some_size(rng)
+    point = draw(rng, {"low": (0, 20), "step": ("0.001", 20), "b": ("0.01", "0.99")})
+    return n, t, point | {"x": Fraction(t, n), "u": Fraction(1, n)}
+
+
+def both_rows(n, t, point):
+    a0, a1, b = real(point["low"]), real(point["low"] + point["step"]), real(point["b"])
+    return [row_over_root(n, t, a, b, (1 + a) / (n + a)) for a in (a0, a1)]
+
+
+def test_linear_attention_fades_at_random_points(rng):
+    for _ in range(30):
+        n, t, point = strengths(rng)
+        step, b = real(point["step"]), real(point["b"])
+        a0, a1 = real(point["low"]), real(point["low"]) + step
+        squared = n * mp.fsum((y - x) ** 2 for x, y in zip(*both_rows(n, t, point), strict=True))
+        D = step * mp.sqrt(((1 + a0 + a1) ** 2 + b * b) / n)
+        assert step * step / n <= squared * (1 + mp.mpf(10) ** -50)
+        assert squared <= D * D
+        scale = ((1 + a0 / n) * (1 + a1 / n)) ** 2
+        assert close(at(boxes.fades_above, **point), (D * D - squared) * n * scale)
+        assert close(at(boxes.fades_below, **point), (squared * n / step**2 - 1) * scale)
+        root, s = mp.sqrt(mp.log(n)), mp.mpf(10 ** rng.uniform(-2, 2))
+        accuracy = (1 + mp.erf(mp.sqrt(squared) * root / (2 * mp.sqrt(2) * s))) / 2
+        assert accuracy <= mp.mpf(1) / 2 + D * root / (2 * mp.sqrt(2 * mp.pi) * s)
+
+
+def test_matrices_have_the_certified_distance_and_change(rng):
+    """Δ, and the largest change of a pre-activation, which (1, 1, −1, …, −1, ·) attains."""
+    for (n, d), a0, a1, c in (((6, 5), "0.1", "0.7", "0.5"), ((12, 8), "0", "3", "0.2"), ((4, 3), "2", "5", "0.9")):
+        M = []
+        for a in (a0, a1):
+            data = TokenData(n=n, d=d, a=a, c=c)
+            A = data.matrix(np)
+            M.append(to_numpy(values(A, A, A, data.X(np), "linear")) / math.sqrt(data.log_n))
+        t = n // (d - 2)
+        point = {"low": Fraction(a0), "step": Fraction(a1) - Fraction(a0), "b": 1 - Fraction(c)}
+        exact = point | {"x": Fraction(t, n), "u": Fraction(1, n)}
+        low, high, b = (float(Fraction(x)) for x in (a0, a1, point["b"]))
+        scale = (1 + low / n) * (1 + high / n)
+        above, close_by = (float(at(slack, **exact)) for slack in (boxes.fades_above, boxes.close_enough))
+        bound = (high - low) ** 2 * ((1 + low + high) ** 2 + b * b) / n
+        assert np.sum((M[1] - M[0]) ** 2) == pytest.approx(bound - above / n / scale**2, rel=1e-9)
+        change = np.abs((M[1] - M[0])[0] @ np.array([*np.ndindex(*[2] * d)]).T * 2 - np.sum((M[1] - M[0])[0]))
+        largest = (high - low) * (1 + low + high + 2 * b) / n - close_by / n / scale
+        assert np.max(change) == pytest.approx(largest, rel=1e-9)
+        y = np.array([1, 1, *[-1] * (d - 3), 1])
+        assert (M[1] - M[0])[0] @ y == pytest.approx(largest, rel=1e-9)
+
+
+def test_preactivations_are_close_at_random_points(rng):
+    for _ in range(30):
+        n, t, point = strengths(rng)
+        a0, step, b = (real(point[name]) for name in ("low", "step", "b"))
+        largest = mp.fsum(abs(y - x) for x, y in zip(*both_rows(n, t, point), strict=True))
+        bound = step * (1 + 2 * a0 + step + 2 * b) / n
+        assert largest <= bound
+        scale = (1 + a0 / n) * (1 + (a0 + step) / n)
+        assert close(at(boxes.close_enough, **point), (bound - largest) * n * scale)
+
+
+def test_marked_rows_are_apart_at_random_points(rng):
+    for _ in range(60):
+        n, t = some_size(rng)
+        point = draw(rng, {"low": (0, "0.1"), "high": ("0.7", 3 if rng.random() < 0.8 else 1000), "b": (0, 1)})
+        a0, a1, b = (real(x) for x in point.values())
+        rows = [row_over_root(n, t, a, b, marked_weight(n, a, own)) for a in (a0, a1)]
+        apart = mp.sqrt(mp.fsum((y - x) ** 2 for x, y in zip(*rows, strict=True)))
+        assert apart >= real("0.416")
+        first = at(boxes.first_entries, n=n, low=point["low"], high=point["high"])
+        assert close(first, rows[1][0] - rows[0][0])
+        root, s = mp.sqrt(mp.log(n)), mp.mpf(10 ** rng.uniform(-2, 2))
+        error = mp.erfc(apart * root / (2 * mp.sqrt(2) * s)) / 2
+        assert error <= mp.power(n, -real("0.0216") / s**2) / 2
+
+
+def test_a_matrix_attains_the_least_distance_of_marked_rows(rng):
+    rows = []
+    for a in ("0.1", "0.7"):
+        data = TokenData(n=4, d=3, a=a, c="0.5")
+        A = data.matrix(np)
+        rows.append(to_numpy(values(A, A, A, data.X(np), "softmax"))[data.marked] / math.sqrt(data.log_n))
+    assert 0.416 <= np.linalg.norm(rows[1] - rows[0]) < 0.4162
+    found = readout.distances(4, 3, "0.1", "0.7", "0.5", "softmax").marked / math.sqrt(math.log(4))
+    assert found == pytest.approx(np.linalg.norm(rows[1] - rows[0]), rel=1e-12)
+
+
+def test_the_window_of_gains_at_random_points(rng):
+    for _ in range(60):
+        a = Fraction(str(round(10 ** rng.uniform(-6, 3), 9)))
+        K, g = counting.critical_gain(a), counting.midpoint(a)
+        assert Fraction(3, 5) < K / (1 + a) < 1
+        assert K / 3 < 1 + a < 3 * K
+        x = a / (1 + a)
+        assert close(at(boxes.below_one, x=x), real(1 - K / (1 + a)))
+        assert close(at(boxes.above_three_fifths, x=x), real(K / (1 + a) - Fraction(3, 5)))
+        R, share = Fraction(str(round(10 ** rng.uniform(-3, 3), 9))), Fraction(int(rng.integers(1, 100)), 100)
+        mass, side = share * R / (share * R + 1 - share), K * (1 - share) / share
+        assert mass - g / a == share * (1 - g / a) * (R - side) / (share * R + 1 - share)
+        assert (a * mass > g) == (side < R)
+        a, n = max(a, Fraction("0.647")), int(rng.integers(4, 10**6))
+        assert mp.power(n, own(real(a))) > 3 * real(counting.critical_gain(a))
+        found = at(boxes.above_the_window, n=n, a=a)
+        assert close(found, mp.log(mp.power(n, own(real(a))) / (3 * real(counting.critical_gain(a)))))
+
+
+def test_a_matrix_whose_softmax_row_lies_above_the_window():
+    """At n = 4 one quarter is one token; its own row counts it for more than half of what the threshold asks."""
+    for a, above in (("0.647", True), ("0.64", False)):
+        data = CountData(n=4, d=3, a=a, c="0.5", share="0.25")
+        A = data.matrix(np)
+        row = to_numpy(values(A, A, A, data.X(np), "softmax"))[0] / math.sqrt(data.log_n)
+        assert (row[0] > float(data.gap)) == above
+
+
+def robust_errors(n, t, m, a0, a1, c, gap):
+    def of(a, w):
+        norm = mp.fsum(x * x for x in class_weights(n, t, w))
+        return mp.exp(-((gap - a * w) ** 2) / (2 * (1 - c) ** 2 * norm)) if a * w < gap else mp.mpf(1)
+
+    silent = real("7/8") ** m if a1 * marked_weight(n, a1, own) > gap else mp.mpf(1)
+    on_d0 = m * (of(a0, marked_weight(n, a0, own)) + of(a0, marked_weight(n, a0, lambda a: a)))
+    return silent, on_d0, *(m * of(a, (1 + a) / (n + a)) for a in (a0, a1))
+
+
+def test_the_robust_region_at_random_points(rng):
+    sides = {"a0": (0, "0.1"), "a1": ("0.65", 2), "c": ("0.4", "0.99"), "gap": ("0.08", "0.4")}
+    for _ in range(8):
+        d, t = 1200 + int(rng.integers(0, 30)), int(rng.integers(1, 4))
+        point = {name: real(x) for name, x in draw(rng, sides).items()}
+        assert max(robust_errors((d - 2) * t, t, int(rng.integers(35, 101)), **point)) <= real("0.01")
+    corner = {"a0": real("0.1"), "a1": mp.mpf(2), "c": real("0.4"), "gap": real("0.08")}
+    assert real("0.008") < max(robust_errors(1198, 1, 100, **corner)) <= real("0.01")
+    assert max(robust_errors(1198, 1, 100, **corner | {"gap": real("0.079")})) > real("0.01")
+
+
+def test_robust_slacks_are_what_they_say(rng):
+    for _ in range(20):
+        n, t = some_size(rng)
+        point = draw(rng, {"a": (0, 2), "b": (0, "0.6"), "gap": ("0.08", "0.4"), "m": (35, 100)})
+        a, b, gap, m = (real(x) for x in point.values())
+        for kind, w in ((True, (1 + a) / (n + a)), (False, marked_weight(n, a, own))):
+            v = mp.mpf(t) / n
+            squared = mp.fsum(x * x for x in class_weights(n, t, w))
+            extra = (w - mp.mpf(1) / n) / (1 - mp.mpf(1) / n)
+            assert close(squared, v + (1 - v) * extra**2)
+            assert 0 <= extra <= w
+            found = at(lambda kind=kind, **p: boxes.silent(**p, linear=kind), n=n, v=Fraction(t, n), **point)
+            needed = 2 * b * b * (v + (1 - v) * w * w) * mp.log((1 if kind else 2) * 100 * m)
+            assert close(found, (gap - a * w) ** 2 - needed)
+            found = at(lambda kind=kind, **p: boxes.free(**p, linear=kind), n=n, a=point["a"], gap=point["gap"])
+            assert close(found, gap - a * w)
+        a, p = Fraction("0.65") + point["a"], marked_weight(n, real(Fraction("0.65") + point["a"]), own)
+        odds = mp.log(p / (1 - p)) - mp.log(gap / real(a) / (1 - gap / real(a)))
+        assert close(at(boxes.fires_on_d1, n=n, a=a, gap=point["gap"]), odds)
+
+
+def test_counting_sizes_at_random_points(rng):
+    for row, (delta, m, width) in zip(finite._counting_rows(), finite.COUNTING, strict=True):
+
+        def missed(d, a, c, m=m):
+            masses = [share * (1 + a) / (1 + share * a) for share in (mp.mpf(1) / 4, mp.mpf(3) / 4)]
+            return m * mp.exp(-((a * (masses[1] - masses[0]) / 2) ** 2) * (d - 2) / (2 * (1 - c) ** 2))
+
+        assert row.n0 == 4 * (width - 2)
+        assert real("7/8") ** m <= real(delta)
+        for k in range(20):
+            point = {name: real(x) for name, x in draw(rng, {"a": ("0.7", "1.5"), "c": ("0.05", "0.95")}).items()}
+            assert missed(width + (0 if k < 10 else int(rng.integers(0, 1000))), **point) <= real(delta)
+        corner = {"a": real("0.7"), "c": real("0.05")}
+        assert missed(width, **corner) <= real(delta) < missed(width - 1, **corner)

@@ -49,6 +49,7 @@ for part in (
     "neighbours",
     "learnt",
     "certified",
+    "boxes",
     "finite_sizes",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")

@@ -12,6 +12,7 @@ from attnsep.claims.framework import Case, claim, exactly
 
 CHAPTER = "what-the-checks-prove"
 A0, A1, C_BOX = ("0", "0.1"), ("0.7", "1.5"), ("0.05", "0.95")
+FAR = 1000  # the end of a box where a parameter has no largest value
 LOW, RATIO, KAPPA = ("0.1", "1"), ("1", "2"), ("1.5", "4")
 
 
@@ -224,6 +225,8 @@ def spiked_norm_growth(s, x, mu, e=0):
 
 # Lemma D.2 and the main theorem
 
+SEEN = "0.627"
+
 
 @claim(
     "certified-mark-is-seen",
@@ -231,7 +234,7 @@ def spiked_norm_growth(s, x, mu, e=0):
     source="section 1.1; Lemma D.2",
     level="certified",
     chapter=CHAPTER,
-    statement=r"For every $a \in [0.7, 1.5]$ and every $n \ge 2$: $p \ge 0.627$ and $a p > 0.1$; and "
+    statement=rf"For every $a \in [{A1[0]}, {FAR}]$ and every $n \ge 2$: $p \ge {SEEN}$ and $a p > 0.1$; and "
     r"$\log\frac87 \ge \frac18$. These are the numbers that the proof by hand of "
     r"$P[F_{\exp} \text{ fires on } D_1] \ge 1 - (7/8)^m \ge 1 - e^{-m/8}$, for every $c \in (0, 1)$, rests on.",
     uses=["main-theorem-softmax-fires", "main-theorem-mark-is-seen"],
@@ -240,8 +243,8 @@ def spiked_norm_growth(s, x, mu, e=0):
     violations=(1e-4, 1e-3, 0.1),
 )
 def certified_mark_is_seen(xp, broken=None):
-    box = {"a": ("0.7" if broken is None else Fraction("0.7") - amount(broken), "1.5")}
-    for slack in (lambda n, a: weight_at_least(n, a, "0.627"), mark_is_seen):
+    box = {"a": (Fraction(A1[0]) - amount(broken), FAR)}
+    for slack in (lambda n, a: weight_at_least(n, a, SEEN), mark_is_seen):
         for n in range(2, 7):  # p falls up to n = 6
             yield case(certify(lambda a, slack=slack, n=n: slack(interval(n), a), box), n, **box)
         yield _proved_from(7, slack, [(weight_growth, box | {"u": over(7)})], box)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from attnsep.certify import certify, certify_from, interval
+from attnsep.claims.boxes import above_the_window
 from attnsep.claims.certified import (
     A0,
     A1,
@@ -231,6 +232,22 @@ def _main_theorem(delta, m, t, c=C_BOX):
     ]
 
 
+def counting_silent(n, a, c, m, delta):
+    """log of s²(d − 2)/(2b²) over log(m/δ), with d − 2 = n/4 and s = 4a(1+a)/((4+a)(4+3a))."""
+    s = 4 * a * (1 + a) / ((4 + a) * (4 + 3 * a))
+    exponent = 2 * s.log() + n.log() - interval(8).log() - 2 * (1 - c).log()
+    return exponent - (m / interval(delta)).log().log()
+
+
+def _counting(delta, m, c=C_BOX):
+    """The counting theorem's errors at t = 4: m E(s) ≤ δ, (7/8)^m ≤ δ, and softmax above the window."""
+    return lambda n0: [
+        (lambda n, a, c: counting_silent(n, a, c, m, delta), ONE, {"a": A1, "c": c}),
+        (lambda n: m * (interval(8) / 7).log() + interval(delta).log(), [(lambda: interval(0), {})], {}),
+        (above_the_window, [(lambda a: a * (1 + a), {"a": A1})], {"a": A1}),
+    ]
+
+
 def _weights_rows(e=0):
     """Statements about one weight; the control widens the boxes of κ and a downwards by e."""
     kappa, a1 = (Fraction(KAPPA[0]) - e, KAPPA[1]), (Fraction(A1[0]) - e, A1[1])
@@ -283,6 +300,17 @@ def _main_rows(e=0):
             FiniteSize(f"D_0, D_1: all bounds ≤ {d}, m = {m}, t = {t}", n0, _main_theorem(d, m, t, c), softest, step=t)
             for d, m, t, n0 in sizes
         ),
+    ]
+
+
+COUNTING = (("0.1", 18, 343), ("0.01", 35, 537), ("0.001", 52, 714))  # δ, m and the first d
+
+
+def _counting_rows(e=0):
+    c, worst = (Fraction(C_BOX[0]) - e, C_BOX[1]), {"a": "0.7", "c": "0.05"}
+    what = "A_1/4, A_3/4: all bounds ≤ {}, m = {}, t = 4"
+    return [
+        FiniteSize(what.format(d, m), 4 * (width - 2), _counting(d, m, c), worst, step=4) for d, m, width in COUNTING
     ]
 
 
@@ -342,6 +370,30 @@ def certified_finite_main_theorem(xp, broken=None):
         yield from row.cases()
 
 
+def _listed(position):
+    return ", ".join(str(row[position]) for row in COUNTING)
+
+
+@claim(
+    "certified-finite-counting",
+    mark="extension",
+    source="Open Question 3",
+    level="certified",
+    chapter=CHAPTER,
+    statement=rf"For every $a \in [{A1[0]}, {A1[1]}]$, $c \in [{C_BOX[0]}, {C_BOX[1]}]$ and every multiple $t$ of 4: "
+    rf"with $m = {_listed(1)}$ all four bounds of the counting theorems (linear attention is silent on $A_{{1/4}}$ and "
+    rf"fires on $A_{{3/4}}$, softmax fires on both) leave at most $\delta = {_listed(0)}$ for every $d \ge "
+    rf"{_listed(2)}$; at $d - 1$ "
+    r"the whole box is not good.",
+    uses=["counting-linear", "counting-softmax", "certified-counting-window"],
+    control="c may be smaller than 0.05 by this",
+    violations=(3e-4, 1e-3),
+)
+def certified_finite_counting(xp, broken=None):
+    for row in _counting_rows(amount(broken)):
+        yield from row.cases()
+
+
 def finite_sizes():
     """Return the finite-size statements with their certificates, run now.
 
@@ -352,7 +404,7 @@ def finite_sizes():
         certificates took.
     """
     rows = []
-    for row in (*_weights_rows(), *_query_rows(), *_main_rows()):
+    for row in (*_weights_rows(), *_query_rows(), *_main_rows(), *_counting_rows()):
         found = row.from_n0()
         names, before = min(row.before().items(), key=lambda item: item[1].margin)
         whole = "holds" if all(one.verdict == "holds" for one in found) else "NOT PROVED"
