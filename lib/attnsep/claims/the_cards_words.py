@@ -90,9 +90,9 @@ SENTENCES = (
         "Mechanism 1",
         "mechanism, second half",
         "subtle structural patterns that linear attention's simple summation cannot capture",
-        "Linear attention that divides by its row sum, behind this network and its threshold, stays silent. The "
-        "sentence says no more than that: another readout of the same outputs, or linear attention without the "
-        "division, does see the mark, as the sentences of Mechanisms 2 and 3 show.",
+        "Linear attention that divides by its row sum, behind this network and its threshold, stays silent. That is "
+        "all we prove. The card's “cannot” is wider, and taken widely it fails: another readout of the same outputs, "
+        "or linear attention without the division, does see the mark, as the sentences of Mechanisms 2 and 3 show.",
         ("main-theorem-linear-silent",),
     ),
     Sentence(
@@ -100,9 +100,10 @@ SENTENCES = (
         "core assumption",
         "There exist binary classification datasets where the distinguishing feature requires non-linear normalization "
         "of attention weights.",
-        "At the threshold τ of the theorem only the exponential with normalisation separates the two data sets, of the "
-        "four ways to switch the two on and off. With a threshold of its own for each n, three of the four separate.",
-        ("only-exp-normalised-separates", "ablation-best-threshold"),
+        "Read with the threshold τ of the theorem: of the four ways to switch the exponential and the normalisation on "
+        "and off, only both together separate. Nothing is required of a network that may choose a threshold for each "
+        "n: then three of the four separate, as ablation-best-threshold says.",
+        ("only-exp-normalised-separates",),
     ),
     Sentence(
         "Mechanism 1",
@@ -118,8 +119,8 @@ SENTENCES = (
         "claim",
         "softmax attention's normalization factor preserves information about relative attention magnitudes that "
         "linear attention loses",
-        "Dividing by the sum of a row leaves the ratios of its weights alone, under both mechanisms. So if this "
-        "preserves what separates, normalised linear attention should separate at the same τ.",
+        "Dividing by the sum of a row leaves the ratios of its weights alone, in both attentions. So if this preserves "
+        "what separates, normalised linear attention should separate at the same τ.",
         ("mechanism-2-normalising-preserves",),
     ),
     Sentence(
@@ -135,8 +136,9 @@ SENTENCES = (
         "Mechanism 2",
         "mechanism, second sentence: the lack",
         "Linear attention's lack of this normalization",
-        "The card names f_lin beside f_exp, and does not define it. We complete it as u_lin divided by its sum; then "
-        "its weights do sum to 1. With f_lin = u_lin the lack is real, and the next sentence is about that case.",
+        "The card names f_lin beside f_exp, and does not define it. We complete it as u_lin divided by its sum, and "
+        "then the lack is not there: its weights sum to 1 because we made them so. With f_lin = u_lin the lack is "
+        "real, and the next block is about that case.",
         ("mechanism-2-no-normaliser",),
     ),
     Sentence(
@@ -167,13 +169,22 @@ SENTENCES = (
         "Mechanism 3",
         "claim",
         "exponential scaling creates separable feature spaces that linear scaling cannot achieve",
-        "With noise of a fixed size in every output, the best readout of softmax's outputs gets better with n, and "
-        "every readout of normalised linear attention becomes a coin toss. Without noise both are separable.",
+        "Without noise it fails, like the next sentence: the outputs of both are separable. We add noise of a fixed "
+        "size to every output. Then the best readout of softmax's outputs gets better with n, and every readout of "
+        "normalised linear attention becomes a coin toss.",
         ("readout-separation", "readout-linear-fades"),
     ),
     Sentence(
         "Mechanism 3",
-        "mechanism",
+        "mechanism, first half",
+        "softmax attention creates decision boundaries that perfectly separate the classes",
+        "With high probability over random networks, not always: softmax fires on D₁ and is silent on D₀ except with "
+        "the probabilities that the theorem bounds.",
+        ("main-theorem-softmax-fires", "main-theorem-softmax-silent"),
+    ),
+    Sentence(
+        "Mechanism 3",
+        "mechanism, second half",
         "linear attention creates overlapping regions that cannot be separated by any linear classifier",
         "Taken as it stands: no direction exists along which all outputs on D₁ lie above all outputs on D₀. One "
         "coordinate is such a direction.",
@@ -224,8 +235,9 @@ SENTENCES = (
         "quick check 2",
         "How does the softmax normalization αexp(A, x) = ⟨uexp(A, x), 1n⟩ affect the relative magnitudes of attention "
         "weights compared to linear attention?",
-        "It leaves them alone, under both mechanisms. What differs is what is divided: a softmax row does not change "
-        "when a number is added to all scores, a linear row when all are multiplied by one.",
+        "It leaves them alone, in both attentions. What differs is what is divided: a softmax row does not change when "
+        "the same number is added to all scores; a linear row does not change when all scores are multiplied by the "
+        "same number, other than 0.",
         ("normaliser-keeps-ratios", "softmax-ignores-shifts", "linear-ignores-scale"),
         asks=True,
     ),
@@ -268,8 +280,9 @@ SENTENCES = (
         "Architecture Onboarding",
         "experiment 3",
         "Vary the parameters (n, d, m, a0, a1, c) to understand the sensitivity of the performance gap",
-        "A region in which all four errors stay below 1 %, and for each of its sides a point beyond where one does "
-        "not.",
+        "An error is a network that fires on D₀, or one that does not do on D₁ what the theorem says; there are two "
+        "networks, so four errors. In a region of the parameters all four stay at most 1 %, and for each of its sides "
+        "there is a point beyond where one does not.",
         ("one-parameter-at-a-time", "robust-region", "robust-region-walls"),
         asks=True,
     ),
@@ -287,7 +300,8 @@ SENTENCES = (
         "question 2",
         "How do the performance differences between softmax and linear attention mechanisms scale with sequence length "
         "and embedding dimension?",
-        "With d at fixed t the errors of softmax on D₀ and of linear attention vanish; with n at fixed d they do not.",
+        "As d grows at fixed t, the probabilities that softmax fires on D₀ and that linear attention fires at all "
+        "vanish; as n grows at fixed d they do not.",
         ("scaling-in-d", "scaling-in-n", "scaling-width-floor"),
         asks=True,
     ),
@@ -315,7 +329,7 @@ SENTENCES = (
         "second",
         "idealized conditions including bounded inputs and specific distributional properties that may not hold in "
         "real-world datasets",
-        "Noise in every entry: softmax keeps seeing the mark longer than it keeps silent without one.",
+        "Noise in every entry: as it grows, softmax first begins to fire on D₀, and only later misses the mark on D₁.",
         ("perturbed-fires", "perturbed-silent", "perturbed-silence-breaks-first"),
         asks=True,
     ),
