@@ -9,7 +9,7 @@ from fractions import Fraction
 from attnsep.certify import Interval, certify, certify_from, certify_identity, interval
 from attnsep.claims.certified import A0, A1, CHAPTER, FAR, amount, case, log_odds, over, weight_growth
 from attnsep.claims.framework import claim
-from attnsep.claims.sensitivity import BOX, LIMIT
+from attnsep.claims.sensitivity import BOX, PERCENT
 
 
 def _holds(slack, box):
@@ -382,7 +382,7 @@ WIDEST, LEAST = Fraction(1, BOX["d"][0] - 2), BOX["d"][0] - 2  # 1/(d − 2) and
     source="First experiments 3; Next checks 2",
     level="certified",
     chapter=CHAPTER,
-    statement=rf"All four errors are at most ${100 * LIMIT:g}\,\%$ for all real $0 \le a_0 \le "
+    statement=rf"All four errors are at most ${PERCENT}\,\%$ for all real $0 \le a_0 \le "
     rf"{float(BOX['a0'][1]):g}$, ${float(BOX['a1'][0]):g} \le a_1 \le {float(BOX['a1'][1]):g}$, "
     rf"${float(BOX['c'][0]):g} \le c < 1$, every gap of $\tau$ from ${float(BOX['gap'][0]):g}$ to "
     rf"${float(BOX['gap'][1]):g}$, and all whole $d \ge {BOX['d'][0]}$, $t \ge 1$, $n = (d-2)t$ and ${BOX['m'][0]} \le "
@@ -396,7 +396,7 @@ def certified_robust_region(xp, broken=None):
     gap = BOX["gap"][0] - amount(broken), BOX["gap"][1]
     box = {"a": BOX["a1"], "gap": gap}
     yield _holds_from(LEAST, fires_on_d1, [(weight_growth, {"a": BOX["a1"], "u": over(LEAST)})], box)
-    yield _holds(lambda m: m * (interval(8) / 7).log() + interval(Fraction(str(LIMIT))).log(), {"m": BOX["m"]})
+    yield _holds(lambda m: m * (interval(8) / 7).log() + interval(Fraction(PERCENT, 100)).log(), {"m": BOX["m"]})
     for linear, a in ((False, BOX["a0"]), (True, BOX["a0"]), (True, BOX["a1"])):
         box = {"a": a, "b": (0, 1 - BOX["c"][0]), "gap": gap, "v": (0, WIDEST), "m": BOX["m"]}
         falls = [(lambda a, u, linear=linear: weight_falls(a, u, linear), {"a": a, "u": over(LEAST)})]
@@ -425,7 +425,7 @@ def silent(n, a, b, gap, v, m, linear):
     w, needed = largest_weight(n, a, linear), free(n, a, gap, linear)
     norm = 1 - (1 - v) * (1 - w * w)
     kinds = 1 if linear else 2
-    return needed * needed - 2 * b * b * norm * (kinds * m / interval(Fraction(str(LIMIT)))).log()
+    return needed * needed - 2 * b * b * norm * (kinds * m / interval(Fraction(PERCENT, 100))).log()
 
 
 def weight_falls(a, u, linear):

@@ -18,7 +18,8 @@ from attnsep.network import signs
 from attnsep.sensitivity import column_map, error_map, fires_map, steps_within, worst
 
 CHAPTER = "sensitivity"
-LIMIT = 0.01
+PERCENT = 1  # the largest error allowed
+LIMIT = PERCENT / 100
 
 
 # The map
@@ -234,7 +235,7 @@ def _between(rng, low, high):
     source="First experiments 3; Next checks 2",
     level="computed",
     chapter=CHAPTER,
-    statement=rf"All four errors are at most ${100 * LIMIT:g}\,\%$ for all $0 \le a_0 \le {_ends('a0')[1]}$, "
+    statement=rf"All four errors are at most ${PERCENT}\,\%$ for all $0 \le a_0 \le {_ends('a0')[1]}$, "
     rf"${_ends('a1')[0]} \le a_1 \le {_ends('a1')[1]}$, ${_ends('c')[0]} \le c < 1$, every gap of $\tau$ from "
     rf"${_ends('gap')[0]}$ to ${_ends('gap')[1]}$, $d \ge {_ends('d')[0]}$, $t \ge 1$, $n = (d-2)t$ "
     rf"and ${_ends('m')[0]} \le m \le {_ends('m')[1]}$.",
@@ -282,7 +283,7 @@ def _wall(name):
     level="computed",
     chapter=CHAPTER,
     statement=r"Each range is needed. From a corner of the region, one parameter alone brings some error above "
-    rf"${100 * LIMIT:g}\,\%$: $a_0 = {_wall('a0')}$, $a_1 = {_wall('a1')}$, $c = {_wall('c')}$, gap ${_wall('gap')}$, "
+    rf"${PERCENT}\,\%$: $a_0 = {_wall('a0')}$, $a_1 = {_wall('a1')}$, $c = {_wall('c')}$, gap ${_wall('gap')}$, "
     rf"$d = {_wall('d')}$, $m = {_wall('m')}$.",
     uses=["robust-region"],
     control="the parameter goes back by this share of the way to the region",
