@@ -15,12 +15,14 @@ import warnings
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 import array_api_compat
 import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from attnsep import bench
 from attnsep.arrays import to_numpy
 
 LONG = os.environ.get("ATTNSEP_FUZZ", "")
@@ -210,6 +212,17 @@ def time_limit():
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+def hurry(monkeypatch):
+    """Let `bench` measure as little as it can, whatever `seconds` says; the machine stays the same."""
+    monkeypatch.setattr(bench, "MOST_REPEATS", bench.LEAST_REPEATS)
+    monkeypatch.setattr(bench, "_limits", _limits)
+    monkeypatch.setattr(bench, "REST", 0.001)
+    monkeypatch.setattr(bench, "SPIN", 0.001)
+
+
+_limits = cache(bench._limits)
 
 
 def named(message):

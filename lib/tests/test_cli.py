@@ -12,6 +12,7 @@ from attnsep import bench, cli
 from attnsep.arrays import text_of
 from attnsep.claims import framework, record
 from lib.tests.children import run
+from lib.tests.fuzzing import hurry
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
@@ -293,6 +294,7 @@ JSON = {
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-16"])
 @pytest.mark.parametrize("verb", JSON)
 def test_json_is_ascii_whatever_the_terminal_has(monkeypatch, verb, encoding):
+    hurry(monkeypatch)
     monkeypatch.setattr(bench, "cpu", lambda: "Prozessor™ ü")
     out = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding=encoding, errors="strict"))

@@ -6,7 +6,6 @@ import json
 import math
 import pkgutil
 from fractions import Fraction
-from functools import cache
 from itertools import product
 
 import array_api_compat
@@ -46,7 +45,7 @@ from attnsep import (
 from attnsep.arrays import to_numpy
 from attnsep.claims import framework, graph, record, tables, the_cards_words
 from attnsep.learn import model, table, tasks
-from lib.tests.fuzzing import ENTRIES, SETTINGS, attempt, drawn, fuzz, name_of, number, spoiled, strict
+from lib.tests.fuzzing import ENTRIES, SETTINGS, attempt, drawn, fuzz, hurry, name_of, number, spoiled, strict
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
@@ -2168,10 +2167,7 @@ CALLED = dict.fromkeys(ENTRIES, 0)
 def test_right_or_refused_by_name(name, monkeypatch):
     entry, accepted = ENTRIES[name], 0
     monkeypatch.setattr(framework, "LEDGER", dict(framework.LEDGER))
-    monkeypatch.setattr(bench, "MOST_REPEATS", bench.LEAST_REPEATS)  # whatever `seconds` says
-    monkeypatch.setattr(bench, "_limits", cache(bench._limits))  # the machine stays the same
-    monkeypatch.setattr(bench, "REST", 0.001)
-    monkeypatch.setattr(bench, "SPIN", 0.001)
+    hurry(monkeypatch)
 
     @settings(SETTINGS, max_examples=entry.inputs)
     @given(st.data())

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnsep import bench, cli
-from lib.tests.fuzzing import INPUTS, KERNELS, SETTINGS, WORDS, time_limit
+from lib.tests.fuzzing import INPUTS, KERNELS, SETTINGS, WORDS, hurry, time_limit
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
@@ -56,7 +56,7 @@ def command_lines(draw, verb):
 @pytest.mark.parametrize("verb", sorted(GOOD))
 def test_a_sentence_and_an_exit_status(verb, capsys, monkeypatch):
     called, codes = 0, set()
-    monkeypatch.setattr(bench, "MOST_REPEATS", bench.LEAST_REPEATS)  # whatever --seconds says
+    hurry(monkeypatch)
 
     @SETTINGS
     @given(command_lines(verb))

@@ -13,7 +13,7 @@ from attnsep.claims.ratchet import FIELDS, extended, problems
 ID = "tensor-trick"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def row():
     """The record of a claim that has a tolerance."""
     rows = json.loads(record.record_text([framework.run(framework.find("linear-ignores-scale"))]))

@@ -361,24 +361,6 @@ def test_worked_instance():
         assert abs(tokens.fires_probability(1024, 258, 10, a, 0.5, kernel) / wanted - 1) < 1e-12
 
 
-SIZES = {
-    (0.1, 0.5, 1): (106, 108, 9),
-    (0.1, 0.5, 4): (376, 96, 8),
-    (0.01, 0.5, 1): (236, 238, 17),
-    (0.01, 0.5, 4): (916, 231, 17),
-    (0.001, 0.5, 1): (361, 363, 25),
-    (0.001, 0.5, 4): (1416, 356, 25),
-    (0.1, 0.9, 1): (19, 21, 9),
-    (0.01, 0.9, 1): (25, 27, 17),
-    (0.001, 0.9, 1): (31, 33, 25),
-}
-
-
-@pytest.mark.parametrize(("delta", "c", "t"), SIZES)
-def test_sizes_of_the_book(delta, c, t):
-    assert tokens.sizes(delta, 0.05, 0.7, c, t) == SIZES[delta, c, t]
-
-
 @pytest.mark.parametrize("by", ["exact", "bound"])
 @pytest.mark.parametrize(("delta", "c", "t"), [(0.1, 0.9, 1), (0.01, 0.9, 3), (Fraction(7, 8) ** 5, "0.8", 2)])
 def test_sizes_are_smallest(delta, c, t, by):

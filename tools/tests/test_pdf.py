@@ -103,6 +103,7 @@ def test_page_numbers_that_are_wrong_are_not_written(printer, site):
     assert not (site / "book.pdf").exists()
 
 
+@pytest.mark.slow
 def test_a_printed_book_shows_where_its_chapters_begin(tmp_path):
     """With the real Chromium, where there is one."""
     if pdf.chromium() is None:
