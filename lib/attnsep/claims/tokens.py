@@ -392,8 +392,8 @@ def all_signs(d):
     source="section 6: τ",
     level="exact",
     chapter=COLUMN,
-    statement=r"Write $w = R/(R+n-1)$ and $S$ for the sum of the $d-3$ signs of the other classes. "
-    r"$\langle c_j, y \rangle > \tau$ if and only if "
+    statement=r"In row $j$ let the marked token's weight be $R$ times any other (its gain), and let $S$ be the sum of "
+    r"the $d-3$ signs of the other classes. Then $\langle c_j, y \rangle > \tau$ if and only if "
     r"$b\,t\,S > g(n-1) - b(t-1)y_{k^*} + R\,(g - a y_1 - b y_{k^*})$ with $g = 0.1 + c(1 - y_d)$.",
     uses=["values-in-closed-form", "def-network-tokens", "def-threshold"],
     control="g is larger by this",
@@ -417,20 +417,30 @@ def column_threshold(xp, broken=None):
     source="Foundational Learning: Hoeffding inequality, made exact",
     level="exact",
     chapter=COLUMN,
-    statement=r"$\pi = P[\langle c_j, y \rangle > \tau \text{ for some } j]$ is the mean over the eight signs "
-    r"$(y_1, y_{k^*}, y_d)$ of one upper tail of a binomial with $d-3$ trials and probability $\frac12$. "
-    r"A tie $\langle c_j, y \rangle = \tau$ "
-    r"does not fire.",
+    statement=r"$\pi = P[\langle c_j, y \rangle > \tau \text{ for some } j] = \frac18 \sum P\bigl[B > "
+    r"\frac{d-3+z}{2}\bigr]$, summed over the eight patterns of the signs $(y_1, y_{k^*}, y_d)$. Here $B$ is binomial "
+    r"with $d-3$ trials and probability $\frac12$, and $z = \min_R \frac{g(n-1) - b(t-1)y_{k^*} + R\,(g - a y_1 - "
+    r"b y_{k^*})}{b\,t}$ over the gains $R$ of all rows, with $g = 0.1 + c(1 - y_d)$. A tie $\langle c_j, y \rangle = "
+    r"\tau$ does not fire.",
     uses=["column-threshold"],
     assumes="checked against all sign vectors, ties among them",
     control="the law's gap is smaller by this, so that ties fire",
     violations=(0, 1e-9),
 )
 def column_law(xp, broken=None):
-    for data, kernel, _, columns in rational_columns():
-        fired = sum(max(sums) > data.c + GAP for sums in columns.values())
-        law = tokens.column_probability(data.n, data.d, data.a, data.c, kernel, GAP - exactly(broken))
-        yield equal(Fraction(law), Fraction(fired, len(columns)), **_reached(data))  # such shares are doubles
+    gap = GAP - exactly(broken)
+    for data, kernel, gains, columns in rational_columns():
+        fired = Fraction(sum(max(sums) > data.c + GAP for sums in columns.values()), len(columns))
+        stated = Fraction(0)
+        for first, own, last in all_signs(3):
+            g = gap + data.c * (1 - last)
+            level, slope = g * (data.n - 1) - data.b * (data.t - 1) * own, g - data.a * first - data.b * own
+            z = min((level + R * slope) / (data.b * data.t) for R in gains)
+            plus = (k for k in range(data.d - 2) if k > (data.d - 3 + z) / 2)
+            stated += Fraction(sum(math.comb(data.d - 3, k) for k in plus), 8 * 2 ** (data.d - 3))
+        yield equal(stated, fired, **_reached(data))
+        law = tokens.column_probability(data.n, data.d, data.a, data.c, kernel, gap)
+        yield equal(Fraction(law), fired, **_reached(data))  # such shares are doubles
 
 
 # (n, t, a, c, signs y_1, y_k*, y_d) with a y_1 + b y_k* = 0.1 + c (1 − y_d).
@@ -447,9 +457,10 @@ TIES = (
     source="none: about ties",
     level="exact",
     chapter=COLUMN,
-    statement=r"If $a y_1 + b y_{k^*} = 0.1 + c(1 - y_d)$, the weight $w$ cancels: every row ties at the same $S$, "
-    r"rational or not. With $a = 0.75$, $c = 0.35$, $n = 53$, $d = 55$ this is $S = 8$ for $y_1 = y_d = 1 = -y_{k^*}$: "
-    r"31 plus signs fire, 30 tie, and any smaller gap lets 30 fire.",
+    statement=r"Let $g = 0.1 + c(1 - y_d)$. If $a y_1 + b y_{k^*} = g$, the gain $R$ cancels: whether the weights are "
+    r"rational or not, each row ties exactly if $b\,t\,S = g(n-1) - b(t-1)y_{k^*}$. With $a = 0.75$, $c = 0.35$, "
+    r"$n = 53$, $d = 55$ and $y_1 = y_d = 1 = -y_{k^*}$ this is $S = 8$: of the 52 other signs 31 plus signs fire, 30 "
+    r"tie, and any number smaller than $0.1$ in $\tau = (c + 0.1)\sqrt{L}$ lets 30 fire.",
     uses=["column-threshold"],
     control="c is larger by this",
     violations=(0, 1e-12),
@@ -461,8 +472,12 @@ def column_ties(xp, broken=None):
         S = (g * (n - 1) - b * (t - 1) * own) / (b * t)  # no R in it: the same for every row
         for R in (Fraction(1), Fraction(7, 3), Fraction(10**9)):
             w, r = R / (R + n - 1), 1 / (R + n - 1)
+            reached = {"n": n, "t": t, "a": float(a), "c": float(c)}
             total = a * w * first + b * (w + (t - 1) * r) * own + b * t * r * S + c * last
-            yield Case(-abs(total - c - GAP), reached={"n": n, "t": t, "a": float(a), "c": float(c)})
+            yield Case(-abs(total - c - GAP), reached=reached)
+            for other in (S - 2, S + 2):  # the neighbouring sums of signs
+                total = a * w * first + b * (w + (t - 1) * r) * own + b * t * r * other + c * last
+                yield Case(-int(total == c + GAP), reached=reached)
     c = Fraction(35, 100) + exactly(broken)
     for kernel, smaller in product(tokens.KERNELS, (Fraction(0), Fraction(1, 10**30), Fraction(1, 10**6))):
         data = TokenData(n=53, d=55, a="0.75", c=c, gap=GAP - smaller)
@@ -478,7 +493,7 @@ def column_ties(xp, broken=None):
     chapter=COLUMN,
     statement=r"Over 20000 random columns at $(n, d) = (40, 22)$ and $(98, 100)$, $a_0 = 0.05$, $a_1 = 0.7$, $c = "
     r"0.6$, "
-    r"matrices of $D_0$ and $D_1$ under both mechanisms exceed $\tau$ as often as the exact law says: each $\pi$ lies "
+    r"matrices of $D_0$ and $D_1$ under both attentions exceed $\tau$ as often as the exact law says: each $\pi$ lies "
     r"in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["column-law"],
     control="the law's gap is larger by this",
@@ -503,8 +518,8 @@ def column_law_simulated(xp, broken=None):
     chapter=COLUMN,
     statement=r"While $a w < 0.1$ in every row: "
     r"$\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 \rho_w^2}\bigr)$, "
-    r"$\rho_w^2 = (w + (t-1)r)^2 + (d-3)(t r)^2$ with $r = \frac{1-w}{n-1}$, over the two weights $p$ and $q$ of "
-    r"softmax or the one of linear attention.",
+    r"$\rho_w^2 = (w + (t-1)r)^2 + (d-3)(t r)^2$ with $r = \frac{1-w}{n-1}$, summed over the weights $w$ "
+    r"of the marked token: two for softmax, in its own row and in the others, and one for linear attention.",
     uses=["column-law", "hoeffding-one-sided"],
     assumes="a w < 0.1 in every row",
     control="the data's a is larger by this",
