@@ -386,15 +386,16 @@ def _sizes(options):
 
 def _claims(options):
     if options.json:
-        _show_json([_entry(entry) for entry in claims()], indent=1)
+        record = read_record()
+        _show_json([_entry(entry, record) for entry in claims()], indent=1)
         return 0
     _show(f"{claims_table()}\n\n{status_line()}")
     return 0
 
 
-def _entry(entry):
+def _entry(entry, record):
     fields = ("id", "mark", "source", "level", "expect", "chapter", "statement", "assumes", "uses", "control")
-    verdict = read_record().get(entry.id, {}).get("verdict", "not run")
+    verdict = record.get(entry.id, {}).get("verdict", "not run")
     return {name: getattr(entry, name) for name in fields} | {"verdict": verdict}
 
 

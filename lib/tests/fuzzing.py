@@ -28,7 +28,7 @@ from attnsep.arrays import to_numpy
 LONG = os.environ.get("ATTNSEP_FUZZ", "")
 if LONG and not LONG.isdecimal():
     raise ValueError(f"ATTNSEP_FUZZ = {LONG!r}: must be a number of inputs")
-INPUTS = int(LONG or 12)  # drawn for each function
+INPUTS = int(LONG or 10)  # drawn for each function
 SECONDS = 3  # of processor time that one call may take
 SETTINGS = settings(
     max_examples=INPUTS,
