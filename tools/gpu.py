@@ -155,7 +155,7 @@ def run_pytest(*words):
 def shares():
     """Return the words that let processes of pytest share the files, if they can."""
     workers = min(WORKERS, os.cpu_count() or 1)
-    return ("-n", str(workers), "--dist", "loadfile") if find_spec("xdist") and workers > 1 else ()
+    return ("-p", "xdist", "-n", str(workers), "--dist", "loadfile") if find_spec("xdist") and workers > 1 else ()
 
 
 def counts(report):
@@ -180,7 +180,7 @@ def run_notebooks():
     if absent:
         print(f"--- notebooks are left out: {', '.join(absent)} not found here")
         return None
-    return run_pytest("--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters")
+    return run_pytest("-p", "nbval", "--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters")
 
 
 def run_claims(xp):

@@ -105,7 +105,11 @@ def test_pytest_is_counted_and_its_breaking_off_is_a_failure(tmp_path):
 
 def test_processes_share_the_tests_where_there_are_several(monkeypatch):
     monkeypatch.setattr(gpu, "find_spec", lambda name: name)
-    for cores, words in ((1, ()), (2, ("-n", "2", "--dist", "loadfile")), (64, ("-n", "4", "--dist", "loadfile"))):
+    for cores, words in (
+        (1, ()),
+        (2, ("-p", "xdist", "-n", "2", "--dist", "loadfile")),
+        (64, ("-p", "xdist", "-n", "4", "--dist", "loadfile")),
+    ):
         monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
         assert gpu.shares() == words
     monkeypatch.setattr(gpu, "find_spec", lambda name: None)

@@ -151,7 +151,7 @@ class Evidence:
 
     @property
     def line(self):
-        """One line for a reader: verdict, level, margin, tolerance, cases with their n, and what the control did."""
+        """One line for a reader, with verdict, level, margin, tolerance, cases and n, and what the control did."""
         words = control_words(self.claim.expect, min(self.fails, default=None), max(self.passes, default=None))
         low, high = map(shown, self.reached.get("n", (0, 0)))
         tried = f", n = {low}" if low == high else f", n from {low} to {high}"

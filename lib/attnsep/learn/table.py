@@ -206,7 +206,7 @@ def student(degrees, comparisons=1):
     Returns
     -------
     float
-        The t with P[|T| > t] = 0.05/comparisons.
+        The t with P[abs(T) > t] = 0.05/comparisons.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def student(degrees, comparisons=1):
 
     Notes
     -----
-    Bonferroni: that one of the intervals misses is at most as probable as the sum.  P[|T| ≤ t] is a finite sum over
+    Bonferroni: that one of the intervals misses is at most as probable as the sum.  P[abs(T) ≤ t] is a finite sum over
     powers of cos² θ, θ = arctan(t/√degrees); bisection over θ.
 
     Examples
