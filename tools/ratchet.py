@@ -3,6 +3,7 @@
 The check of the ratchet itself (attnsep verify --compare) uses no history; this one does, where there is some.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -32,8 +33,11 @@ def main(root=ROOT):
 
 def _git(root, *words):
     """Return what git prints, or None where it fails or is missing."""
+    # This folder's history counts, not the one that GIT_DIR and its like may name.
+    kept = {name for name in os.environ if not name.startswith("GIT_") or name == "GIT_CEILING_DIRECTORIES"}
+    environment = {name: os.environ[name] for name in kept}
     try:
-        return subprocess.run(["git", *words], cwd=root, check=True, capture_output=True).stdout
+        return subprocess.run(["git", *words], cwd=root, env=environment, check=True, capture_output=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
 

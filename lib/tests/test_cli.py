@@ -418,7 +418,7 @@ def test_a_checkpoint_is_a_regular_file_and_not_the_table(monkeypatch, capsys, t
     for one, other in [*pairs, ("old", "hard"), ("old", "way/old")]:
         for checkpoint, out in ((one, other), (other, one)):
             assert cli.main(["learn", "retrieval", "--checkpoint", checkpoint, "--out", out]) == 2
-            assert capsys.readouterr().err == f"attnsep: --checkpoint, --out = {out!r}: must be two files\n"
+            assert capsys.readouterr().err == f"attnsep: --checkpoint, --out = {text_of(out)}: must be two files\n"
     (tmp_path / "null").symlink_to(os.devnull)
     for place in (os.devnull, "null"):
         assert cli.main(["learn", "retrieval", "--checkpoint", place, "--out", "new"]) == 2

@@ -7,16 +7,18 @@ from dataclasses import replace
 
 import pytest
 
+from attnsep.arrays import namespace
 from attnsep.claims import framework, ratchet, record
 from attnsep.claims.ratchet import FIELDS, extended, problems
 
+pytestmark = pytest.mark.usefixtures("nothing_set")
 ID = "tensor-trick"
 
 
 @pytest.fixture(scope="module")
 def row():
     """The record of a claim that has a tolerance."""
-    rows = json.loads(record.record_text([framework.run(framework.find("linear-ignores-scale"))]))
+    rows = json.loads(record.record_text([framework.run(framework.find("linear-ignores-scale"), namespace("numpy"))]))
     return rows[0] | {"id": ID}
 
 

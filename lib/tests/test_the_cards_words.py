@@ -8,6 +8,7 @@ from attnsep.claims import LEDGER
 from attnsep.claims.framework import claims
 from attnsep.claims.the_cards_words import MOST_WORDS, PARTS, SENTENCES, Sentence, card_words
 
+pytestmark = pytest.mark.usefixtures("nothing_set")
 PLACES = re.compile(
     "none: .+|section (?:1.1|3.3|6)|Lemma (?:4.1|D.2)|(?:Break condition of )?Mechanism [123]|Foundational Learning|"
     "Design tradeoffs, Failure signatures|First experiments [123]|Open Question [123]|Limitations|Next checks? [123]"

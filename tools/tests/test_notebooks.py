@@ -102,7 +102,7 @@ def test_what_a_guard_objects_to_is_not_stored(monkeypatch, tmp_path, capsys, ou
 
 
 @pytest.mark.parametrize(("reasons", "status"), [([], 1), (["tensor-trick: the larger sizes were the same"], 0)])
-def test_a_weaker_check_is_stored_with_a_reason_alone(monkeypatch, capsys, reasons, status):
+def test_a_weaker_check_is_stored_with_a_reason_alone(nothing_set, monkeypatch, capsys, reasons, status):
     """The record of a run whose first claim has lost a case, and then gets a reason."""
     stored, text = [], notebooks.record_path().read_text(encoding="utf-8")
     rows = json.loads(text)

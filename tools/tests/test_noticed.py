@@ -8,6 +8,8 @@ import pytest
 from attnsep.claims import LEDGER, framework, record
 from tools import noticed
 
+pytestmark = pytest.mark.usefixtures("nothing_set")
+
 
 def steps(id, number):
     """Return {module:line: smallest change noticed} of a number of a claim."""
