@@ -975,7 +975,7 @@ def test_robust_slacks_are_what_they_say(rng):
             assert close(found, gap - a * w)
         a, p = Fraction("0.65") + point["a"], marked_weight(n, real(Fraction("0.65") + point["a"]), own)
         odds = mp.log(p / (1 - p)) - mp.log(gap / real(a) / (1 - gap / real(a)))
-        assert close(at(boxes.fires_on_d1, n=n, a=a, gap=point["gap"]), odds)
+        assert close(at(certified.mark_is_seen, n=n, a=a, gap=point["gap"]), odds)
 
 
 def test_counting_sizes_at_random_points(rng):

@@ -6,24 +6,22 @@ Every formula that was rewritten so that a factor 0 stands in front is compared 
 
 from fractions import Fraction
 
-from attnsep.certify import Interval, certify, certify_from, certify_identity, interval
-from attnsep.claims.certified import A0, A1, CHAPTER, FAR, amount, case, log_odds, over, weight_growth
+from attnsep.certify import Interval, certify, certify_identity, interval
+from attnsep.claims.certified import (
+    A0,
+    A1,
+    CHAPTER,
+    FAR,
+    amount,
+    case,
+    mark_is_seen,
+    over,
+    proved,
+    proved_from,
+    weight_growth,
+)
 from attnsep.claims.framework import claim
 from attnsep.claims.sensitivity import BOX, PERCENT
-
-
-def _holds(slack, box):
-    return case(certify(slack, box), **box)
-
-
-def _holds_from(n0, slack, growths, box):
-    return case(certify_from(n0, slack, growths, box), n0, **box)
-
-
-def _rational(e):
-    import sympy
-
-    return sympy.Rational(e.numerator, e.denominator)
 
 
 def weight(n, exponent):
@@ -56,9 +54,9 @@ AMPLIFIES_AT_TWO = Fraction("0.2746"), Fraction("0.2747")
 )
 def certified_amplifies(xp, broken=None):
     e, (low, high) = amount(broken), AMPLIFIES_AT_TWO
-    yield _holds_from(3, amplifies, [(lambda a: 1 + a, {"a": (0, FAR)})], {"a": (0, FAR)})
-    yield _holds(lambda a: -amplifies(interval(2), a), {"a": (0, low + e)})
-    yield _holds(lambda a: amplifies(interval(2), a), {"a": (high - e, FAR)})
+    yield proved_from(3, amplifies, [(lambda a: 1 + a, {"a": (0, FAR)})], {"a": (0, FAR)})
+    yield proved(lambda a: -amplifies(interval(2), a), {"a": (0, low + e)})
+    yield proved(lambda a: amplifies(interval(2), a), {"a": (high - e, FAR)})
 
 
 def amplifies(n, a):
@@ -99,14 +97,14 @@ def certified_mark_is_hidden(xp, broken=None):
 
     box = {"a": (0, Fraction(A0[1]) + amount(broken))}
     falls = [(lambda a, u: -weight_growth(a, u), box | {"u": over(2)})]
-    yield _holds_from(2, lambda n, a: ON_D0 - a * weight(n, a * (1 + a)), falls, box)
+    yield proved_from(2, lambda n, a: ON_D0 - a * weight(n, a * (1 + a)), falls, box)
     falls = [(lambda u: 1 / (1 - u), {"u": over(2)})]
-    yield _holds_from(2, lambda n, a: ON_D0 - a * linear_weight(n, a), falls, box)
+    yield proved_from(2, lambda n, a: ON_D0 - a * linear_weight(n, a), falls, box)
     n, a = sympy.symbols("n a", positive=True)
     tenth = sympy.Rational(1, 10)
     yield case(certify_identity(10 * (n + a) * (tenth - a * (1 + a) / (n + a)) - below_a_tenth(n, a), {"n": 9, "a": 2}))
     one = [(lambda: interval(1), {})]
-    yield _holds_from(ALL_SILENT, below_a_tenth, one, {"a": (0, A1[1])})
+    yield proved_from(ALL_SILENT, below_a_tenth, one, {"a": (0, A1[1])})
     yield case(certify_identity(below_a_tenth(sympy.Integer(ALL_SILENT - 1), sympy.Rational(A1[1])), {}))
 
 
@@ -136,7 +134,7 @@ def certified_largest_norm(xp, broken=None):
     import sympy
 
     r, x, u = sympy.symbols("r x u", positive=True)
-    large = r * (1 + _rational(amount(broken)))
+    large = r * (1 + sympy.Rational(str(amount(broken))))
     mean, square = 1 - x + x * large, 1 - x + x * large**2
     values = {"r": 3, "x": "0.4", "u": 2}
     yield case(certify_identity((1 + r) ** 2 * mean**2 - 4 * r * square - ((1 + r) * mean - 2 * r) ** 2, values))
@@ -170,10 +168,10 @@ def certified_linear_fades(xp, broken=None):
     import sympy
 
     e, box = amount(broken), PAIR_OF_STRENGTHS
-    yield _holds(lambda low, step, b, x, u: fades_above(low, step, b, x, u, e), box)
-    yield _holds(fades_below, box)
+    yield proved(lambda low, step, b, x, u: fades_above(low, step, b, x, u, e), box)
+    yield proved(fades_below, box)
     symbols = low, step, b, x, u = sympy.symbols("low step b x u", positive=True)
-    more, high = _rational(e), low + step + _rational(e)
+    more, high = sympy.Rational(str(e)), low + step + sympy.Rational(str(e))
     scale, squared = ((1 + u * low) * (1 + u * high)) ** 2, _squared_distance(low, high, b, x, u)
     point = {"low": "0.1", "step": 2, "b": "0.3", "x": "0.25", "u": "0.125"}
     bound = step**2 * ((1 + 2 * low + step) ** 2 + b**2)
@@ -244,9 +242,9 @@ def certified_preactivations_close(xp, broken=None):
     import sympy
 
     e = amount(broken)
-    yield _holds(lambda low, step, b, x, u: close_enough(low, step, b, x, u, e), PAIR_OF_STRENGTHS)
+    yield proved(lambda low, step, b, x, u: close_enough(low, step, b, x, u, e), PAIR_OF_STRENGTHS)
     symbols = low, step, b, x, u = sympy.symbols("low step b x u", positive=True)
-    high = low + step + _rational(e)
+    high = low + step + sympy.Rational(str(e))
     rows = []
     for a in (low, high):
         w = (1 + a) * u / (1 + a * u)
@@ -255,7 +253,7 @@ def certified_preactivations_close(xp, broken=None):
     # The class of j* gains own + (t − 1) rest, each of the (n − t)/t others loses t rest; own > 0 > rest.
     change = (first + b * (own + (x / u - 1) * rest) - b * (1 - x) / u * rest) / u
     bound = step * (1 + 2 * low + step + 2 * b)
-    difference = (1 + u * low) * (1 + u * high) * (bound - change) - close_enough(*symbols, _rational(e))
+    difference = (1 + u * low) * (1 + u * high) * (bound - change) - close_enough(*symbols, sympy.Rational(str(e)))
     yield case(certify_identity(difference, {"low": "0.1", "step": 2, "b": "0.3", "x": "0.25", "u": "0.125"}))
 
 
@@ -295,10 +293,10 @@ def certified_marked_rows_apart(xp, broken=None):
         (lambda high, u: weight_growth(high, u), {"high": box["high"], "u": over(7)}),
         (lambda low, u: -weight_growth(low, u), {"low": box["low"], "u": over(7)}),
     ]
-    yield _holds_from(7, rows_apart, growths, box)
+    yield proved_from(7, rows_apart, growths, box)
     least = {"low": (A0[1], A0[1]), "high": (A1[0], A1[0])}
-    yield _holds(lambda low, high: AT_MOST - first_entries(interval(4), low, high), least)
-    yield _holds(lambda: interval(APART) * APART - 8 * interval(EXPONENT), {})
+    yield proved(lambda low, high: AT_MOST - first_entries(interval(4), low, high), least)
+    yield proved(lambda: interval(APART) * APART - 8 * interval(EXPONENT), {})
     x = sympy.Symbol("x", positive=True)  # 1 − erf x ≤ e^{−x²}: both ends agree, and the difference rises, then falls
     slope = sympy.diff(sympy.exp(-(x**2)) - sympy.erfc(x), x)
     yield case(certify_identity(slope - 2 * sympy.exp(-(x**2)) * (1 / sympy.sqrt(sympy.pi) - x), {"x": 2}))
@@ -338,8 +336,8 @@ def certified_counting_window(xp, broken=None):
     import sympy
 
     every = {"x": (0, 1)}  # x = a/(1 + a): all a ≥ 0, and the limit
-    yield _holds(below_one, every)
-    yield _holds(above_three_fifths, every)
+    yield proved(below_one, every)
+    yield proved(above_three_fifths, every)
     a, share, R, x = sympy.symbols("a rho R x", positive=True)
     K = (1 + a) * (8 + 3 * a) / (8 + 5 * a)
     ratio = (K / (1 + a)).subs(a, x / (1 - x))
@@ -353,7 +351,7 @@ def certified_counting_window(xp, broken=None):
     )
     yield case(certify_identity((1 - mean) * (4 + a) * (4 + 3 * a) - 8 - 5 * a, point))
     box = {"a": (ABOVE_FROM - amount(broken), FAR)}
-    yield _holds_from(FIRST, above_the_window, [(lambda a: a * (1 + a), box)], box)
+    yield proved_from(FIRST, above_the_window, [(lambda a: a * (1 + a), box)], box)
 
 
 def below_one(x):
@@ -395,19 +393,14 @@ WIDEST, LEAST = Fraction(1, BOX["d"][0] - 2), BOX["d"][0] - 2  # 1/(d − 2) and
 def certified_robust_region(xp, broken=None):
     gap = BOX["gap"][0] - amount(broken), BOX["gap"][1]
     box = {"a": BOX["a1"], "gap": gap}
-    yield _holds_from(LEAST, fires_on_d1, [(weight_growth, {"a": BOX["a1"], "u": over(LEAST)})], box)
-    yield _holds(lambda m: m * (interval(8) / 7).log() + interval(Fraction(PERCENT, 100)).log(), {"m": BOX["m"]})
+    yield proved_from(LEAST, mark_is_seen, [(weight_growth, {"a": BOX["a1"], "u": over(LEAST)})], box)
+    yield proved(lambda m: m * (interval(8) / 7).log() + interval(Fraction(PERCENT, 100)).log(), {"m": BOX["m"]})
     for linear, a in ((False, BOX["a0"]), (True, BOX["a0"]), (True, BOX["a1"])):
         box = {"a": a, "b": (0, 1 - BOX["c"][0]), "gap": gap, "v": (0, WIDEST), "m": BOX["m"]}
         falls = [(lambda a, u, linear=linear: weight_falls(a, u, linear), {"a": a, "u": over(LEAST)})]
-        yield _holds_from(LEAST, lambda n, a, b, gap, v, m, k=linear: silent(n, a, b, gap, v, m, k), falls, box)
+        yield proved_from(LEAST, lambda n, a, b, gap, v, m, k=linear: silent(n, a, b, gap, v, m, k), falls, box)
         alone = {"a": a, "gap": gap}
-        yield _holds_from(LEAST, lambda n, a, gap, linear=linear: free(n, a, gap, linear), falls, alone)
-
-
-def fires_on_d1(n, a, gap):
-    """log-odds of p minus those of gap/a: > 0 if and only if a p > gap."""
-    return a * (1 + a) * n.log() - (n - 1).log() - log_odds(gap / a)
+        yield proved_from(LEAST, lambda n, a, gap, linear=linear: free(n, a, gap, linear), falls, alone)
 
 
 def largest_weight(n, a, linear):

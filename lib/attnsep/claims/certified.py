@@ -24,11 +24,13 @@ def case(found, n0=None, **box):
     return Case(math.nan if found.verdict == "undecided" else Fraction(found.margin), reached=reached)
 
 
-def _proved(slack, box):
+def proved(slack, box):
+    """Certify a slack on a box, and return the certificate as a case."""
     return case(certify(slack, box), **box)
 
 
-def _proved_from(n0, slack, growths, box):
+def proved_from(n0, slack, growths, box):
+    """Certify a slack on a box for every n ≥ n0, and return the certificate as a case."""
     return case(certify_from(n0, slack, growths, box), n0, **box)
 
 
@@ -59,8 +61,8 @@ def amount(broken):
 )
 def certified_flat_weights(xp, broken=None):
     e, box = amount(broken), {"log_r": (0, 5), "u": over(2)}
-    yield _proved(lambda log_r, u: flat_above(log_r, u, e), box)
-    yield _proved(lambda log_r, u: flat_below(log_r, u, e), box)
+    yield proved(lambda log_r, u: flat_above(log_r, u, e), box)
+    yield proved(lambda log_r, u: flat_below(log_r, u, e), box)
 
 
 def flat_above(log_r, u, e=0):
@@ -88,8 +90,8 @@ def flat_below(log_r, u, e=0):
 )
 def certified_factor_two(xp, broken=None):
     box = {"r": (1, 2 + amount(broken)), "u": over(2)}
-    yield _proved(two_above, box)
-    yield _proved(two_below, box)
+    yield proved(two_above, box)
+    yield proved(two_below, box)
 
 
 def two_above(r, u):
@@ -118,9 +120,9 @@ def two_below(r, u):
 def certified_spike_weights(xp, broken=None):
     e = amount(broken)
     box = {"low": LOW, "gap": (0, 1), "y": (0, 1), "u": over(2)}
-    yield _proved(lambda low, gap, y, u: spike_others(low, gap, y, u, e), box)
+    yield proved(lambda low, gap, y, u: spike_others(low, gap, y, u, e), box)
     box = {"low": LOW, "gap": (0, 1), "inverse": (0, 2)}
-    yield _proved(lambda low, gap, inverse: linear_others(low, gap, inverse, e), box)
+    yield proved(lambda low, gap, inverse: linear_others(low, gap, inverse, e), box)
     for identity in _marked_weights(e):
         yield case(certify_identity(identity, {"n": 9, "marked": 5, "low": "0.2", "high": "1.3"}))
 
@@ -162,7 +164,7 @@ def certified_one_column(xp, broken=None):
     import sympy
 
     e = amount(broken)
-    yield _proved(lambda s, x: column_norm(s, x, e), {"s": (0, 19), "x": (0, 1)})
+    yield proved(lambda s, x: column_norm(s, x, e), {"s": (0, 19), "x": (0, 1)})
     s, x = sympy.symbols("s x")
     r, top = 1 + s, (1 + s) * (1 + sympy.Rational(e.numerator, e.denominator))
     direct = r * (1 - x + x * top) ** 2 - (1 - x + x * top**2)
@@ -197,7 +199,7 @@ def certified_spiked_column(xp, broken=None):
     e = amount(broken)
     box = {"s": (0, 19), "x": (0, 1), "mu": (0, 28)}  # log n/(n − 1) ≤ log 2, so μ ≤ 40 log 2
     growth = [(lambda s, x, mu: spiked_norm_growth(s, x, mu, e), box)]
-    yield _proved_from(2, lambda n, s, x, mu: spiked_norm(n, s, x, mu, e), growth, box)
+    yield proved_from(2, lambda n, s, x, mu: spiked_norm(n, s, x, mu, e), growth, box)
     n, s, x, mu, e = *sympy.symbols("n s x mu"), sympy.Rational(str(e))
     nu, h = n - 1, 1 + s
     marked, total, sum_of_all = nu * mu, nu * (1 + mu), nu * (mu + (1 - x) * (1 - e) + x * h)
@@ -247,8 +249,8 @@ def certified_mark_is_seen(xp, broken=None):
     for slack in (lambda n, a: weight_at_least(n, a, SEEN), mark_is_seen):
         for n in range(2, 7):  # p falls up to n = 6
             yield case(certify(lambda a, slack=slack, n=n: slack(interval(n), a), box), n, **box)
-        yield _proved_from(7, slack, [(weight_growth, box | {"u": over(7)})], box)
-    yield _proved(lambda: (interval(8) / 7).log() - "1/8", {})
+        yield proved_from(7, slack, [(weight_growth, box | {"u": over(7)})], box)
+    yield proved(lambda: (interval(8) / 7).log() - "1/8", {})
 
 
 def log_odds(s):
@@ -266,9 +268,9 @@ def weight_growth(a, u):
     return a * (1 + a) - 1 / (1 - u)
 
 
-def mark_is_seen(n, a):
-    """log-odds of p, minus those of 0.1/a: > 0 if and only if a p > 0.1."""
-    return a * (1 + a) * n.log() - (n - 1).log() + (10 * a - 1).log()
+def mark_is_seen(n, a, gap="0.1"):
+    """log-odds of p, minus those of gap/a: > 0 if and only if a p > gap."""
+    return a * (1 + a) * n.log() - (n - 1).log() + (a / interval(gap) - 1).log()
 
 
 @claim(
@@ -287,7 +289,7 @@ def certified_golden_ratio(xp, broken=None):
     e = amount(broken)
     for sign, box in ((1, {"a": (Fraction("0.6181") - e, "1.5")}), (-1, {"a": ("0", Fraction("0.618") + e)})):
         # The log-odds of n/(2n−1) are log n − log(n−1): what is left is (a² + a − 1) log n.
-        yield _proved_from(
+        yield proved_from(
             2,
             lambda n, a, sign=sign: sign * (a * a + a - 1) * n.log(),
             [(lambda a, sign=sign: sign * (a * a + a - 1), box)],
