@@ -14,7 +14,10 @@ import time
 from contextlib import redirect_stdout
 from itertools import count
 from pathlib import Path
+from threading import RLock
 from types import SimpleNamespace
+
+from tqdm import tqdm
 
 from attnsep import cost
 from tools import files, gpu, lock, notebooks
@@ -121,6 +124,7 @@ def kill(store, first, delay, sign):
 def main(kills="200", seed="0"):
     """Kill each verb so often; return 1 at the first thing that is left wrong."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background may ignore it
+    tqdm.set_lock(RLock())  # its own is shared with the processes: one killed while it holds it would stop us for ever
     rng, mixed, stray = random.Random(int(seed)), 0, 0
     for verb, store in VERBS.items():
         with tempfile.TemporaryDirectory() as name:

@@ -10,7 +10,8 @@ from tools.files import PENDING, ROOT, pending
 from tools.places import kernel_environment, writable_places
 
 NOT_RUN = 77  # exit status of a step that finds no browser
-PYTEST = ("-m", "pytest", "-q", "-p", "xdist", "-n", "2", "--dist", "loadfile")
+# A test that waits for ever fails after ten minutes and shows where it waits.
+PYTEST = ("-m", "pytest", "-q", "-ppytest_timeout", "--timeout=600", "-pxdist", "-n2", "--dist", "loadfile")
 OUTCOMES = {0: "passed", NOT_RUN: "NOT RUN"}
 LAB = "web/test_lab.py"  # on a busy machine JupyterLab may take minutes; in no run that others wait for
 LEARN = "lib/tests/learn"  # training takes a minute, too long for daily life
