@@ -11,7 +11,7 @@ from tools.places import kernel_environment, writable_places
 
 NOT_RUN = 77  # exit status of a step that finds no browser
 # A test that waits for ever fails after ten minutes and shows where it waits.
-PYTEST = ("-m", "pytest", "-q", "-ppytest_timeout", "--timeout=600", "-pxdist", "-n2", "--dist", "loadfile")
+PYTEST = ("-m", "pytest", "-q", "-ptimeout", "--timeout=600", "-pxdist", "-n2", "--dist", "loadfile")
 OUTCOMES = {0: "passed", NOT_RUN: "NOT RUN"}
 LAB = "web/test_lab.py"  # on a busy machine JupyterLab may take minutes; in no run that others wait for
 LEARN = "lib/tests/learn"  # training takes a minute, too long for daily life

@@ -8,6 +8,12 @@ from tools.files import ROOT
 from tools.steps import NOT_RUN
 
 BUILT = ROOT / "_build/html"
+# Colours that fade from one to the other would be looked at halfway.
+STILL = """addEventListener("DOMContentLoaded", () => {
+  const style = document.createElement("style");
+  style.textContent = "*, *::before, *::after { transition: none !important; animation: none !important }";
+  document.head.append(style);
+})"""
 
 
 def pytest_sessionstart(session):
@@ -31,6 +37,7 @@ class Tab:
 
     def __init__(self, browser, **options):
         self.context = browser.new_context(offline=True, **options)
+        self.context.add_init_script(STILL)
         self.page = self.context.new_page()
         self.problems = []
         self.page.on("pageerror", lambda error: self.problems.append(f"script error: {error}"))

@@ -12,7 +12,7 @@ from web.conftest import BUILT, Tab
 
 PAGES = sorted({path.relative_to(BUILT).as_posix() for path in BUILT.rglob("*.html")} - {"index.html"})
 PAGES = [name for name in PAGES if not name.startswith("_static/")]
-SEEN = [(1280, "light"), (400, "light"), (400, "dark"), (1280, "dark")]
+SEEN = [(1280, "light"), (400, "light"), (400, "dark")]
 # axe-core: all of its rules once, and once more those that depend on colours or on the width.
 CHECKED = {(1280, "light"): {}, (400, "dark"): {"runOnly": ["color-contrast", "scrollable-region-focusable"]}}
 UNSET = """() => [...document.querySelectorAll("span.math, div.math")]
@@ -20,20 +20,16 @@ UNSET = """() => [...document.querySelectorAll("span.math, div.math")]
   .map(e => e.textContent.slice(0, 80))"""
 REACHABLE = """() => [...document.querySelectorAll("article pre")]
   .every(e => e.scrollWidth <= e.clientWidth || getComputedStyle(e).overflowX === "visible" || e.tabIndex >= 0)"""
-SETTLED = f"() => document.getAnimations().every(motion => motion.playState !== 'running') && ({REACHABLE})()"
-# axe-core looks at each element for itself: of a formula, of equally coloured words of a cell, and of entries and rows
-# that are made alike, few are enough for it.
+# axe-core looks at each element for itself.  Of what is made alike - formulas, the buttons and the equally coloured
+# words of cells, entries, rows - few are enough for it.
 THIN = """() => {
   for (const entry of [...document.querySelectorAll("dl.py")].slice(20)) entry.remove();
   for (const row of document.querySelectorAll("tr:nth-child(n + 20)")) row.remove();
-  for (const formula of document.querySelectorAll("mjx-container")) formula.replaceWith("x");
-  for (const cell of document.querySelectorAll("pre")) {
-    const kinds = new Set();
-    for (const word of cell.querySelectorAll("span[class]:not(:has(*))")) {
-      if (kinds.has(word.className)) word.replaceWith(word.textContent);
-      kinds.add(word.className);
-    }
-  }
+  for (const button of [...document.querySelectorAll("button.copybtn")].slice(5)) button.remove();
+  for (const formula of document.querySelectorAll("span.math, mjx-container")) formula.replaceWith("x");
+  const words = [...document.querySelectorAll("pre span[class]:not(:has(*))")];
+  const kinds = words.map(e => e.className + getComputedStyle(e.closest("pre")).backgroundColor);
+  words.forEach((word, k) => { if (kinds.indexOf(kinds[k]) < k) word.replaceWith(word.textContent); });
 }"""
 MISSING_PICTURES = (
     """() => [...document.images].filter(e => e.complete && !e.naturalWidth).map(e => e.src.slice(-80))"""
@@ -69,11 +65,11 @@ def test_a_page_is_whole_at_every_width_and_in_the_dark(tab, address):
     for width, scheme in SEEN:
         show(page, width, scheme)
         assert page.evaluate(OVERFLOW) == [], (width, scheme)
-    assert page.evaluate(BARS) == []
+        assert page.evaluate(BARS) == [] or width == 400  # there a long formula is moved with a finger
     page.evaluate(THIN)
     for (width, scheme), rules in CHECKED.items():
         show(page, width, scheme)
-        page.wait_for_function(SETTLED)
+        page.wait_for_function(REACHABLE)
         assert violations(page, rules) == [], (width, scheme)
     assert tab.problems == []
 
