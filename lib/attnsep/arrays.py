@@ -239,7 +239,7 @@ def require_floating(xp, **arrays):
     Examples
     --------
     >>> import numpy as np
-    >>> require_floating(namespace("numpy"), scores=np.arange(3))
+    >>> require_floating(np, scores=np.arange(3))
     Traceback (most recent call last):
     ...
     TypeError: scores: dtype int64, must be float64 or float32
@@ -291,7 +291,7 @@ def require_finite(xp, result, names):
     Examples
     --------
     >>> import numpy as np
-    >>> require_finite(namespace("numpy"), np.array([np.nan]), "A, x")
+    >>> require_finite(np, np.array([np.nan]), "A, x")
     Traceback (most recent call last):
     ...
     ValueError: A, x: the result is not finite; they have NaN or inf, or are too large
