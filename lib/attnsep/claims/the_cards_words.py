@@ -253,10 +253,9 @@ SENTENCES = (
     Sentence(
         "Architecture Onboarding",
         "design tradeoffs",
-        "Softmax attention provides better performance but has O(n²) complexity, while linear attention offers O(n) "
-        "complexity but loses some expressive power.",
-        "At fixed width, the products take 2n²d and 2nd² + 2nd multiply-adds, and measured times follow with exponents "
-        "near 2 and 1.",
+        "O(n²) complexity, while linear attention offers O(n) complexity",
+        "The half of the sentence about costs; the other half is what the mechanisms are about. At fixed width, the "
+        "products take 2n²d and 2nd² + 2nd multiply-adds, and measured times follow with exponents near 2 and 1.",
         ("attention-cost", "cost-exponents"),
     ),
     Sentence(
@@ -281,8 +280,8 @@ SENTENCES = (
         "experiment 3",
         "Vary the parameters (n, d, m, a0, a1, c) to understand the sensitivity of the performance gap",
         "An error is a network that fires on D₀, or one that does not do on D₁ what the theorem says; there are two "
-        "networks, so four errors. In a region of the parameters all four stay at most 1 %, and for each of its sides "
-        "there is a point beyond where one does not.",
+        "networks, so four errors. In a region of the parameters all four stay at most 1 %. Beyond each of its sides, "
+        "but where a parameter itself ends, there is a point where one does not; d and t may be as large as one likes.",
         ("one-parameter-at-a-time", "robust-region", "robust-region-walls"),
         asks=True,
     ),
@@ -291,7 +290,8 @@ SENTENCES = (
         "question 1",
         "Can the theoretical framework developed for softmax and linear attention be extended to analyze other "
         "attention mechanisms, such as sparse attention or kernel-based attention?",
-        "Yes, for kernels whose rows give all ordinary tokens one weight: one number, the gain, decides.",
+        "Yes, for kernels whose rows see all tokens and give all ordinary ones the same weight: for large d one "
+        "number, the larger gain of the marked token, decides. Rows that see few tokens need more.",
         ("which-attentions-separate",),
         asks=True,
     ),
@@ -301,7 +301,7 @@ SENTENCES = (
         "How do the performance differences between softmax and linear attention mechanisms scale with sequence length "
         "and embedding dimension?",
         "As d grows at fixed t, the probabilities that softmax fires on D₀ and that linear attention fires at all "
-        "vanish; as n grows at fixed d they do not.",
+        "vanish; as n grows at fixed d they do not, if 1 − c is above 0.1.",
         ("scaling-in-d", "scaling-in-n", "scaling-width-floor"),
         asks=True,
     ),
@@ -310,7 +310,8 @@ SENTENCES = (
         "question 3",
         "Are there specific types of tasks or data distributions where linear attention mechanisms can outperform "
         "softmax attention, despite the theoretical limitations identified in this paper?",
-        "Yes: counting how many tokens are marked.",
+        "Yes: telling a quarter of marked tokens from three quarters, for large n and d, at a threshold half-way "
+        "between what linear attention gives to the two.",
         ("counting-linear", "counting-softmax-cannot"),
         asks=True,
     ),
@@ -353,6 +354,15 @@ SENTENCES = (
     ),
     Sentence(
         "Confidence",
+        "high, second sentence",
+        "The mechanism involving exponential normalization preserving relative magnitude information is mathematically "
+        "sound.",
+        "As in Mechanism 2: the ratios of the weights are kept, but in both attentions. So taken as the reason for the "
+        "difference, normalised linear attention should separate at the same τ.",
+        ("mechanism-2-normalising-preserves",),
+    ),
+    Sentence(
+        "Confidence",
         "medium",
         "depends on whether real-world datasets exhibit the specific structural properties required for the "
         "performance difference to manifest",
@@ -370,8 +380,10 @@ SENTENCES = (
         "first",
         "empirically verify that softmax attention consistently outperforms linear attention on these datasets across "
         "multiple random seeds and parameter variations",
-        "With constructed networks, over random parameters; and with trained ones, on noisy data of this kind.",
-        ("random-parameters", "edge-learnt"),
+        "Constructed networks fire as the law says, at random parameters too. Of trained ones on noisy data of this "
+        "kind those that see attention's output alone are better with softmax on long inputs. So are full blocks, but "
+        "on short inputs they are worse with it: not consistently.",
+        ("random-parameters", "edge-learnt", "edge-learnt-full"),
         asks=True,
     ),
     Sentence(
