@@ -361,14 +361,17 @@ def scaling_matrices(xp, broken=None):
     r"$P[F_{\exp} \text{ fires on } D_1] \to 1 - (1 - \pi_\infty)^m$, the other three errors $\to 0$, "
     r"and softmax is right more often than linear attention by $\frac12\bigl(1 - (1-\pi_\infty)^m\bigr)$ in the limit.",
     uses=["column-law", "golden-ratio-threshold", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
-    assumes="the limits are proved; tried at d = 10⁶, t = 1 and 10⁹, m = 1 and 10, up to 10⁻⁹",
+    assumes="the limits are proved; tried at d = 10⁶, t = 1 and 10⁹, m = 1 and 10, up to 10⁻⁹, "
+    "and for a1 = 0.62 at t = 10²⁹⁰",
     control="the data's a1 is lower by this",
-    violations=(0.004, 0.006),
+    violations=(0.002, 0.003),
 )
 def scaling_in_d(xp, broken=None):
     d = 10**6
     strengths = tuple(product((Fraction(0), GAP), (A1, Fraction(3, 4), 1, Fraction(5, 2))))
-    for c, (a0, a1), t, m in product((C, "0.7", "0.9"), strengths, (1, 10**9), (1, 10)):
+    # Just above 1/φ the weight of the mark is slow; where b is small, 0.9 of it is enough.
+    near = product(("0.7", "0.9"), product((Fraction(0), GAP), (Fraction("0.62"),)), (10**290,), (1, 10))
+    for c, (a0, a1), t, m in (*product((C, "0.7", "0.9"), strengths, (1, 10**9), (1, 10)), *near):
         n, limit = (d - 2) * t, scaling.column_limit(a1, c)
         errors = tokens.errors(n, d, m, a0, a1 - exactly(broken), c)
         gap = np.subtract(*scaling.accuracies(n, d, m, a0, a1 - exactly(broken), c))
@@ -474,19 +477,26 @@ def scaling_width_floor(xp, broken=None):
     r"Then $-\frac1d \log \pi \to I(\frac{0.1}{b})$ for $F_{\exp}$ on $D_0$ and for "
     r"$F_{\mathrm{lin}}$ on $D_0$ and $D_1$.",
     uses=["column-law", "column-hoeffding"],
-    assumes="checked from d = 100 to 10⁵ at b ≥ 0.3, with 2(log d)/d as the distance from the limit",
+    assumes="checked at b = 0.8, 0.5, 0.3, 0.2 from d = 100 on, up to π near 10⁻²⁶⁰, with (log d)/d as the distance "
+    "from the limit; Hoeffding's exponent is further away than that where b is 0.3 or 0.2",
     control="the threshold's gap is larger by this",
-    violations=(0.0011, 0.0012),
+    violations=(2e-4, 3e-4),
 )
 def scaling_rate(xp, broken=None):
     data_sets = ((0, "softmax"), (A0, "softmax"), (GAP, "softmax"), (A0, "linear"), (A1, "linear"))
-    for c, t, (a, kernel), d in product(("0.2", C, "0.7"), (1, 4), data_sets, (100, 1000, 10_000, 100_000)):
-        pi = tokens.column_probability((d - 2) * t, d, a, c, kernel, GAP + exactly(broken))
-        rate = scaling.sign_rate(0.1 / (1 - float(c)))
-        if pi > 0:  # at b = 0.3, d = 100000 it is below the smallest double
-            yield at_most(
-                abs(-math.log(pi) / d - rate), 2 * math.log(d) / d, n=(d - 2) * t, d=d, a=float(a), c=float(c)
-            )
+    for c in ("0.2", C, "0.7", "0.8"):
+        rate = _rate(0.1 / (1 - float(c)))
+        last = int(600 / rate)  # a little further on π is below the smallest double
+        for t, (a, kernel), d in product((1, 4), data_sets, (100, 1000, 10_000, last)):
+            if d <= last:
+                pi = tokens.column_probability((d - 2) * t, d, a, c, kernel, GAP + exactly(broken))
+                off = abs(-math.log(pi) / d - rate)
+                yield at_most(off, math.log(d) / d, n=(d - 2) * t, d=d, a=float(a), c=float(c))
+
+
+def _rate(x):
+    """Return I(x), as the statement has it."""
+    return ((1 + x) * math.log1p(x) + (1 - x) * math.log1p(-x)) / 2
 
 
 @claim(
@@ -499,24 +509,24 @@ def scaling_rate(xp, broken=None):
     r"and $\delta \to 0$. The smallest $d$ and the smallest $m$ that goes with it grow like $\log\frac1\delta$: "
     r"$d \sim \log\frac1\delta / I(\frac{0.1}{b})$ and $m \sim \log\frac1\delta / \log\frac{1}{1-\pi_\infty}$.",
     uses=["scaling-rate", "scaling-in-d", "main-theorem-sizes"],
-    assumes="checked for a0 = 0.05, a1 = 0.7, c = 0.7, δ = 10⁻²⁰ to 10⁻³⁰⁰, t = 1 and 4: "
-    "1.1 times this d suffices, 0.3 to 0.95 times does not, and m is within 2 % + 1",
+    assumes="checked for a0 = 0.05, a1 = 0.7, c = 0.7 and 0.8, δ = 10⁻²⁰ to 10⁻³⁰⁰, t = 1 and 4: this d does not "
+    "suffice, nor 0.3, 0.5 or 0.8 times it; 1.15 times it does at 10⁻²⁰ and 1.01 times at 10⁻³⁰⁰, and m is within 1",
     control="the threshold's gap is smaller by this",
-    violations=(0.002, 0.003),
+    violations=(1e-5, 1e-4),
 )
 def scaling_smallest_sizes(xp, broken=None):
-    c, rate = Fraction(7, 10), scaling.sign_rate(1 / 3)
-    for t, power in product((1, 4), (20, 50, 100, 200, 300)):
-        need, delta = power * math.log(10), 10.0**-power
-        for factor in (0.3, 0.5, 0.8, 0.95, 1.1):
+    for c, t, power in product(("0.7", "0.8"), (1, 4), (20, 50, 100, 200, 300)):
+        rate, need, delta = _rate(0.1 / (1 - float(c))), power * math.log(10), 10.0**-power
+        enough = 1 + 3 / power
+        for factor in (0.3, 0.5, 0.8, 1, enough):
             d = int(factor * need / rate)
             n, gap = (d - 2) * t, GAP - exactly(broken)
             pi = tokens.column_probability(n, d, A1, c, "softmax", gap)
             m = math.ceil(need / -math.log1p(-pi))
             worst = max(tokens.errors(n, d, m, A0, A1, c, gap)[1:])
             reached = {"n": n, "d": d, "t": t, "m": m, "delta": delta}
-            yield at_most(worst, delta, **reached) if factor > 1 else at_least(worst, delta, **reached)
-        yield at_most(abs(m - need / math.log(4 / 3)), 1 + 0.02 * m, **reached)
+            yield at_most(worst, delta, **reached) if factor == enough else at_least(worst, delta, **reached)
+        yield at_most(abs(m - need / math.log(4 / 3)), 1, **reached)
 
 
 @claim(
