@@ -117,6 +117,7 @@ def _enumerated(data, kernel):
     r"fire as often as the exact law says: each probability lies in the Clopper–Pearson interval of level $1 - "
     r"10^{-9}$ around its frequency.",
     uses=["count-law"],
+    assumes="checked at (n, d) = (24, 8) and (80, 22), a = 0.7 and 2, c = 0.5",
     control="the law's g is larger by this",
     violations=(1e-4, 0.01),
 )
@@ -301,27 +302,43 @@ def counting_worked_instance(xp, broken=None):
     r"if $R > K_\rho$, then $\pi \ge \max\bigl(\frac18, \frac14(1 - E(aP_\rho - g))\bigr)$. Linear attention has $R "
     r"= 1 + a$, and $K/3 < 1 + a < 3K$.",
     uses=["counting-linear", "counting-softmax"],
-    assumes="a > 0, β ≥ 0",
-    control="the network's β is larger by this",
-    violations=(1e-4, 0.001),
+    assumes="a > 0, β ≥ 0; β at which R is within 10⁻⁶ of K_ρ among them",
+    control="the network's β is smaller by this, or 0",
+    violations=(1e-9, 1e-8),
 )
 def counting_window(xp, broken=None):
     betas = [Fraction(x, 100) for x in (0, 1, 10, 18, 19, 100)]
-    for classes, a, c, beta in product((1, 8, 33, 256), STRENGTHS, ("0.1", "0.5"), betas):
+    for classes, a, c in product((1, 8, 33, 256), STRENGTHS, ("0.1", "0.5")):
         for data in _pair(classes, 4, a, c):
-            network_kernel = f"softmax:{beta + exactly(broken)}"
-            yield _window_case(data, f"softmax:{beta}", counting.column_probability(data, network_kernel), beta=beta)
+            for beta in (*betas, *_at_the_edge(data)):
+                pi = counting.column_probability(data, f"softmax:{max(beta - exactly(broken), 0)}")
+                yield _window_case(data, f"softmax:{beta}", float(beta * a * (1 + a)) * data.log_n, pi, beta=beta)
     for a in STRENGTHS:
-        (low, high), K = _pair(33, 4, a, "0.5"), counting.critical_gain(a)
+        (low, high), K = _pair(33, 4, a, "0.5"), (1 + a) * (8 + 3 * a) / (8 + 5 * a)
         yield within(1 + a, K / 3, 3 * K, **_reached(low))
         for data in (low, high):
-            yield _window_case(data, "linear", counting.column_probability(data, "linear"), beta=0)
+            pi = counting.column_probability(data, "linear")
+            yield _window_case(data, "linear", math.log(1 + a), pi, beta=0)
 
 
-def _window_case(data, kernel, pi, beta):
-    """Case for the side of the threshold on which the marked row's mass lies."""
+def _log_edge(data):
+    """Return log K_ρ, as the statement has it."""
+    K = (1 + data.a) * (8 + 3 * data.a) / (8 + 5 * data.a)
+    return math.log({Fraction(1, 4): 3 * K, Fraction(3, 4): K / 3}[data.share])
+
+
+def _at_the_edge(data):
+    """Yield β ≥ 0 with R = n^{βa(1+a)} just below and just above K_ρ."""
+    for part in (-1e-6, 1e-6):
+        beta = (_log_edge(data) + part) / (float(data.a * (1 + data.a)) * data.log_n)
+        if beta >= 0:
+            yield Fraction(beta).limit_denominator(10**12)
+
+
+def _window_case(data, kernel, log_gain, pi, beta):
+    """Case for the side of K_ρ on which the gain lies, here by their logarithms."""
     E = counting.miss_bound(data, counting.slack(data, kernel))
     reached = _reached(data, beta=float(beta))
-    if float(data.a) * float(counting.marked_mass(data.n, data.a, data.share, kernel)[0]) > data.gap:
+    if log_gain > _log_edge(data):
         return at_least(pi, max(1 / 8, (1 - E) / 4), 1e-12, **reached)
     return at_most(pi, E, 1e-12, **reached)
