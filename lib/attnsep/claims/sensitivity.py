@@ -268,10 +268,11 @@ def robust_region(xp, broken=None):
         yield at_most(float(worst(error_map(**with_n(point)))), LIMIT, **{key: float(x) for key, x in point.items()})
 
 
+FAR = 10**290  # copies; the region has no largest t
 WALLS = (
-    # a corner of the box, the parameter that leaves it, and where to
+    # a corner of the box at one t, the parameter that leaves it, and where to
     (LOUD, "a0", Fraction(2, 5)),
-    (SHY | {"t": 10**290}, "a1", Fraction(3, 5)),
+    (SHY | {"t": FAR}, "a1", Fraction(3, 5)),
     (LOUD, "a1", 5),
     (LOUD, "c", Fraction(1, 5)),
     (LOUD, "gap", Fraction(6, 100)),
@@ -282,9 +283,15 @@ WALLS = (
 )
 
 
-def _wall(name):
-    """Return where the box is left along a parameter, as a statement prints it."""
-    return "$ or $".join(f"{float(outside):g}" for _, moved, outside in WALLS if moved == name)
+def _wall(name, t=1):
+    """Return where the box is left along a parameter from corners with this t, as a statement prints it."""
+    ends = [outside for corner, moved, outside in WALLS if moved == name and corner["t"] == t]
+    return "$ or $".join(f"{float(outside):g}" for outside in ends)
+
+
+def _power(number):
+    """Return a power of ten, as a statement prints it."""
+    return f"10^{{{len(str(number)) - 1}}}"
 
 
 @claim(
@@ -293,9 +300,10 @@ def _wall(name):
     source="First experiments 3; Next checks 2",
     level="computed",
     chapter=CHAPTER,
-    statement=r"Each range is needed. From a corner of the region, one parameter alone brings some error above "
-    rf"${PERCENT}\,\%$: $a_0 = {_wall('a0')}$, $a_1 = {_wall('a1')}$, $c = {_wall('c')}$, gap ${_wall('gap')}$, "
-    rf"$d = {_wall('d')}$, $m = {_wall('m')}$.",
+    statement=r"Each end of a range is needed, but $a_0 = 0$, $c = 1$ and $t = 1$, where the parameter itself ends: "
+    rf"from a point of the region one parameter alone brings some error above ${PERCENT}\,\%$. From a corner at $t = "
+    rf"1$ these do: $a_0 = {_wall('a0')}$, $a_1 = {_wall('a1', 1)}$, $c = {_wall('c')}$, gap ${_wall('gap')}$, "
+    rf"$d = {_wall('d')}$, $m = {_wall('m')}$; and from a corner at $t = {_power(FAR)}$ $a_1 = {_wall('a1', FAR)}$.",
     uses=["robust-region"],
     control="the parameter goes back by this share of the way to the region",
     violations=(0.05, 0.06),
@@ -342,11 +350,12 @@ CHOICES, DRAWS = 16, 1000
     violations=(1, 6),
 )
 def random_parameters(xp, broken=None):
-    rng, draws = generator(6302), DRAWS
+    rng, draws, errors = generator(6302), DRAWS, []
     for number in range(CHOICES):
         point = random_instance(rng, *(ROOMY if number % 2 else ANYWHERE))
         law, shape = error_map(**point), {name: point[name] for name in ("n", "d", "c", "gap")}
         error = float(worst(law))
+        errors.append(error)
         networks = ((point[name], kernel) for name, kernel in NETWORKS)
         for error_number, (a, kernel) in enumerate(networks):
             data = TokenData(**shape, a=a, marked=int(rng.integers(point["n"])))
@@ -357,3 +366,5 @@ def random_parameters(xp, broken=None):
             fired = int(np.sum(np.max(tops, axis=1) > data.tau * (1 + 64 * EPS)))
             probability = float(law[error_number] if error_number else 1 - law[0])
             yield inside_clopper_pearson(fired, draws, probability, **point, worst_error=error)
+    yield at_most(min(errors), LIMIT)
+    yield at_least(max(errors), LIMIT)
