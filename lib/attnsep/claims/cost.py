@@ -17,20 +17,21 @@ LARGE = (4096, 8192, 16384)
 CASES_BESIDE = {("softmax", n): 1.4 for n in LARGE} | {("softmax", 1024): 1.7, ("linear", 131072): 1.2}
 CASES_BESIDE |= {("linear", n): 1.8 for n in (8192, 16384)}
 MEAN_BESIDE = {"float64": 1.10, "float32": 1.20}
-# For each way to compute: the first n, and between what the exponent of the time lies.
+# For each way to compute: the first and the last n, and between what the exponent of the time lies.
 EXPONENTS = {
-    "softmax": (4096, 1.9, 2),
-    "linear": (4096, 0.8, 1),
-    "token data": (4096, 0.95, 1.1),
-    "closed form": (2048, -0.03, 0.03),
+    "softmax": (4096, 16384, 1.9, 2),
+    "linear": (4096, 131072, 0.8, 1),
+    "token data": (4096, 131072, 0.95, 1.1),
+    "closed form": (2048, 131072, -0.03, 0.03),
 }
-MEMORY_EXPONENTS, MEBIBYTES = {"softmax": (4096, 0.7), "linear": (16384, 1.02)}, 22
+# For each mechanism: the first and the last n, and the most that the exponent of the memory is.
+MEMORY_EXPONENTS, MEBIBYTES = {"softmax": (4096, 16384, 0.7), "linear": (16384, 131072, 1.02)}, 22
 TOKEN_DATA_RATIOS = {"float64": 125, "float32": 65}
 
 
 def _between(name):
     """Return what a statement says of an exponent."""
-    return "between ${1}$ and ${2}$".format(*EXPONENTS[name])
+    return "between ${2}$ and ${3}$".format(*EXPONENTS[name])
 
 
 def _measured(d, dtype="float64", library=cost.OURS, what="median"):
@@ -121,8 +122,8 @@ def cost_crossover(xp, broken=None):
 )
 def cost_exponents(xp, broken=None):
     for d in WIDTHS:
-        for name, (first, low, high) in EXPONENTS.items():
-            found = {n: times[name] for n, times in _measured(d).items() if n >= first and name in times}
+        for name, (first, last, low, high) in EXPONENTS.items():
+            found = {n: times[name] for n, times in _measured(d).items() if first <= n <= last and name in times}
             slope = cost.exponent([*found], [time * n ** (broken or 0) for n, time in found.items()])
             yield within(slope, low, high, d=d)
 
@@ -134,8 +135,8 @@ def cost_exponents(xp, broken=None):
     level="measured",
     chapter=CHAPTER,
     statement=r"In the stored measurement the memory that a call adds at its peak, the output included, grows with an "
-    rf"exponent of at most {MEMORY_EXPONENTS['softmax'][1]} for softmax ($n$ from 4096 to 16384) and of at most "
-    rf"{MEMORY_EXPONENTS['linear'][1]} for linear attention ($n$ from 16384 to 131072). At $n = 16384$, $d = 66$ in "
+    rf"exponent of at most {MEMORY_EXPONENTS['softmax'][2]} for softmax ($n$ from 4096 to 16384) and of at most "
+    rf"{MEMORY_EXPONENTS['linear'][2]} for linear attention ($n$ from 16384 to 131072). At $n = 16384$, $d = 66$ in "
     rf"float64 it is at most {MEBIBYTES} MiB for softmax; all scores at once would be 2048 MiB.",
     assumes=ONE_MACHINE,
     control="every memory is multiplied by n to this power",
@@ -145,9 +146,11 @@ def cost_memory(xp, broken=None):
     yield equal(8 * 16384**2, 2048 * 2**20)
     for dtype in cost.DTYPES:
         for d in WIDTHS:
-            for name, (first, most) in MEMORY_EXPONENTS.items():
+            for name, (first, last, most) in MEMORY_EXPONENTS.items():
                 measured = _measured(d, dtype, what="memory").items()
-                found = {n: pair[name] * n ** (broken or 0) for n, pair in measured if n >= first and name in pair}
+                found = {
+                    n: pair[name] * n ** (broken or 0) for n, pair in measured if first <= n <= last and name in pair
+                }
                 yield at_most(cost.exponent([*found], [*found.values()]), most, d=d)
                 if (name, dtype, d) == ("softmax", "float64", 66):
                     yield at_most(found[16384], MEBIBYTES * 2**20, n=16384, d=d)
