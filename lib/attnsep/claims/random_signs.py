@@ -163,7 +163,7 @@ def hoeffding_needs_its_factor(xp, broken=None):
     source="none: about the control of the one-sided bound",
     level="computed",
     chapter=CHAPTER,
-    statement=r"If all signs are equal, the one-sided bound fails for some $s > 0$ exactly when "
+    statement=r"If all signs are equal and $w \ne 0$, the one-sided bound fails for some $s > 0$ exactly when "
     r"$(\sum_i w_i)^2 > 2 \log 2 \cdot \|w\|^2$.",
     uses=["hoeffding-one-sided"],
     assumes="all signs equal",
