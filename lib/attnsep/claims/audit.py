@@ -493,6 +493,11 @@ def break_1_strong_mark(xp, broken=None):
             raise ArithmeticError(f"a = {a}: too small for n = {n}")
         pi = tokens.column_probability(n, d, a, c, "linear")
         yield at_least(pi, 0.125, 1e-12, n=n, d=d, a=float(a), c=float(c))
+    if broken is None:
+        for n, d in SHAPES:  # the least a, to 9 decimals, with 10a(1+a) > n + a, that is 10a² + 9a > n
+            a = Fraction(math.isqrt((81 + 40 * n) * 10**18) - 9 * 10**9, 20 * 10**9) + Fraction(1, 10**9)
+            pi = tokens.column_probability(n, d, a, C, "linear")
+            yield at_least(pi, 0.125, 1e-12, n=n, d=d, a=float(a), c=float(C))
     # Two tokens of one class: 10a(1+a) = 2.4 > n + a = 2.2, and the bound is attained.
     pi = tokens.column_probability(2, 3, Fraction(1, 5), Fraction(9, 10), "linear")
     yield at_least(pi, 0.125, 1e-12, n=2, d=3, a=0.2)
@@ -644,7 +649,9 @@ def ragged_softmax_fires(xp, broken=None):
 )
 def ragged_silent(xp, broken=None):
     # Of many classes one is larger: only where the exponent is large is Hoeffding's nearly right.
-    for sizes, a, c, kernel in product((*RAGGED, (5, *[3] * 30_000)), (0, A0), (C, Fraction(4, 5)), tokens.KERNELS):
+    for sizes, a, c, kernel in product(
+        (*RAGGED, (5, *[3] * 30_000)), (0, A0, A1, 3), (C, Fraction(4, 5)), tokens.KERNELS
+    ):
         bound = ragged.column_bound(RaggedData(class_sizes=sizes, a=a, c=c), kernel)
         if 0 < bound < 1:
             data = RaggedData(class_sizes=sizes, a=a, c=c, gap=GAP - exactly(broken))

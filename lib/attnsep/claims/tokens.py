@@ -25,7 +25,7 @@ STRENGTHS = (Fraction(0), A0, Fraction(1, 2), A1, Fraction(3, 2))
 definition(
     "def-token-data",
     mark="completed",
-    source="section 6 (n = (d − 2)t, c, τ); section 1.1 (D_0 and D_1)",
+    source="Limitations (n = (d − 2)t); section 6 (τ); section 1.1",
     chapter=DATA,
     statement=r"Let $0 < c < 1$, $b = 1 - c$, $a \ge 0$, $n = (d-2)t \ge 2$, $L = \log n$. "
     r"$A = A_1 = A_2 = A_3 \in \mathbb{R}^{n \times d}$ has first column $a\sqrt{L}\,e_{j^*}$ for one marked token "
@@ -81,7 +81,7 @@ def _scaled_matrix(data):
 @claim(
     "token-classes-equal",
     mark="completed",
-    source="section 6: n = (d − 2)t",
+    source="Break condition of Mechanism 3: n = (d − 2)t",
     level="exact",
     chapter=DATA,
     statement=r"Every one of the $d-2$ classes has exactly $t$ of the $n = (d-2)t$ tokens.",
@@ -526,9 +526,10 @@ def column_law_simulated(xp, broken=None):
     violations=(0.001, 0.1, 0.2),
 )
 def column_hoeffding(xp, broken=None):
-    for (d, t), a, c, kernel in product(SHAPES, (0, A0, GAP), (Fraction(1, 10), C, Fraction(4, 5)), tokens.KERNELS):
+    constants = (Fraction(1, 10), C, Fraction(4, 5))
+    for (d, t), a, c, kernel in product(SHAPES, (0, A0, GAP, A1, 3, 40), constants, tokens.KERNELS):
         n = (d - 2) * t
-        bound = tokens.column_bounds(n, d, a, c, kernel)[1]
+        bound = tokens.column_bounds(n, d, a, c, kernel)[1]  # 1 where some a w is 0.1 or more
         if 0 < bound < 1:
             pi = tokens.column_probability(n, d, a + exactly(broken), c, kernel)
             yield at_most(pi, bound, n=n, d=d, t=t, a=float(a), c=float(c))
@@ -840,7 +841,7 @@ def token_sizes_not_monotone(xp, broken=None):
 @claim(
     "a-half-is-too-weak",
     mark="completed",
-    source="section 6: a1 is a parameter without a range",
+    source="First experiments 3: a1 is varied, no range is shown",
     level="computed",
     chapter=THEOREM,
     statement=r"With $a_1 = 0.5$, $c = 0.5$, $t = 4$, $m = 10$ the probability that $F_{\exp}$ fires "
