@@ -1,4 +1,4 @@
-"""The four mechanisms {exp, linear} × {normalised, not}: outputs, laws of one random column, and best thresholds.
+"""The four attentions {exp, linear} × {normalised, not}: outputs, laws of one random column, and best thresholds.
 
 The normalised two are softmax and linear attention.  Without normalisation a row's output is A₃ᵀ u_j instead of
 A₃ᵀ f_j, and its size grows with n; thresholds are therefore plain numbers here, not gaps above c.

@@ -1,4 +1,4 @@
-"""Laws of the four mechanisms against all sign vectors at 60 digits, and every guard."""
+"""Laws of the four attentions against all sign vectors at 60 digits, and every guard."""
 
 from fractions import Fraction
 from itertools import product

@@ -658,7 +658,7 @@ def ragged_silent(xp, broken=None):
     level="computed",
     chapter=BREAKS,
     statement=r"With half of all tokens in one class and the others alone ($Q \to \frac14$) the theorem fails: on "
-    r"$D_0$, $c = 0.5$, $a_0 = 0.05$, both mechanisms fire with $|\pi - \frac14| < 10^{-6}$ for "
+    r"$D_0$, $c = 0.5$, $a_0 = 0.05$, both attentions fire with $|\pi - \frac14| < 10^{-6}$ for "
     r"$n = 1024$, $4096$, $16384$.",
     uses=["ragged-law"],
     assumes="Q → 1/4 is arithmetic; π is checked at these three n",
@@ -679,7 +679,7 @@ def ragged_half_in_one_class(xp, broken=None):
     chapter=BREAKS,
     statement=r"$Q \to 0$ is not necessary: what counts is whether the classes that do not vanish hold more than "
     r"$0.1/b$ of all tokens. With $c = 0.5$ and one large class, $D_0$ falls silent at a share of $0.15$, though "
-    r"$Q \to 0.0225$: for both mechanisms $\pi < 10^{-4}$ at $n = 4096$ and $< 10^{-12}$ at $n = 16384$. At a share of "
+    r"$Q \to 0.0225$: for both attentions $\pi < 10^{-4}$ at $n = 4096$ and $< 10^{-12}$ at $n = 16384$. At a share of "
     r"$0.25$ it fires: $\pi > 0.249$ at both.",
     uses=["ragged-law"],
     assumes="the first share has b × share < 0.1, the second one more; π is checked at the two n",
@@ -751,7 +751,7 @@ def break_3_bounds_must_hold(xp, broken=None):
     statement=r"Over 20000 random columns, matrices with ragged classes (one of 60 tokens and 60 alone; 20 pairs and "
     r"10 "
     r"of five; 9, 1 and 4) exceed $\tau$ as often as the law says, for $a = 0.05$ and $0.7$, $c = 0.6$, under both "
-    r"mechanisms: each $\pi$ lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
+    r"attentions: each $\pi$ lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["ragged-law"],
     control="the law's gap is larger by this",
     violations=(0, 0.02, 0.1),

@@ -83,7 +83,7 @@ ON_D0, ALL_SILENT = "0.0524", 37
     source="section 1.1",
     level="certified",
     chapter=CHAPTER,
-    statement=rf"For every $a \in [0, {A0[1]}]$ and every $n \ge 2$, in every row under both mechanisms: $a w \le "
+    statement=rf"For every $a \in [0, {A0[1]}]$ and every $n \ge 2$, in every row under both attentions: $a w \le "
     rf"{ON_D0}$ "
     r"for the weight $w$ of $j^*$. Under linear attention $a w < 0.1$ is the same as $n > 9a + 10a^2$, and this holds "
     rf"for every $a \in [0, {A1[1]}]$ and every $n \ge {ALL_SILENT}$; at $n = {ALL_SILENT - 1}$ and $a = {A1[1]}$ it "

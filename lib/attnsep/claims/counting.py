@@ -113,7 +113,7 @@ def _enumerated(data, kernel):
     source=SOURCE,
     level="sampled",
     chapter=CHAPTER,
-    statement=r"Over 2000 random networks of $m = 3$ columns, matrices $A_{1/4}$ and $A_{3/4}$ under both mechanisms "
+    statement=r"Over 2000 random networks of $m = 3$ columns, matrices $A_{1/4}$ and $A_{3/4}$ under both attentions "
     r"fire as often as the exact law says: each probability lies in the Clopper–Pearson interval of level $1 - "
     r"10^{-9}$ around its frequency.",
     uses=["count-law"],

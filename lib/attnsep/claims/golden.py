@@ -326,7 +326,7 @@ QUESTION = "Open Question 2"
     level="verified",
     chapter=SCALING,
     statement=r"On matrices of $n = 1024$ and $n = 65536$ tokens every row of the output is the closed form, for both "
-    r"mechanisms, on $D_0$ and on $D_1$.",
+    r"attentions, on $D_0$ and on $D_1$.",
     uses=["values-in-closed-form"],
     control="the closed form's a is larger by this",
     violations=(1e-18, 1e-9, 0.1),
@@ -447,7 +447,7 @@ def _width_limit(d, a, c, kernel):
     source=QUESTION,
     level="computed",
     chapter=SCALING,
-    statement=r"If $b > 0.1$, $\pi \ge 2^{-d}$ for both mechanisms, every $a$ and every $n$: with all signs plus a row "
+    statement=r"If $b > 0.1$, $\pi \ge 2^{-d}$ for both attentions, every $a$ and every $n$: with all signs plus a row "
     r"exceeds $\tau$. So at a fixed $d$ no $n$ brings the errors on $D_0$, or those of $F_{\mathrm{lin}}$, "
     r"below $1 - (1 - 2^{-d})^m$.",
     uses=["column-threshold"],

@@ -317,7 +317,7 @@ def fires_iff_a_column_exceeds(xp, broken=None):
     chapter=CHAPTER,
     statement=r"Over 1000 draws of $Y$ at $n = 16$, $m = 4$, $\tau = 0.3$, $\kappa = 4$ and all other scores at $\ell "
     r"= "
-    r"\log 1.2$, matrices of $V_0$ and $V_1$ fire under both mechanisms "
+    r"\log 1.2$, matrices of $V_0$ and $V_1$ fire under both attentions "
     r"as often as the exact law says: each $P[F \text{ fires}]$ lies in the Clopper–Pearson interval "
     r"of level $1 - 10^{-9}$ around its frequency.",
     uses=["fires-iff-a-column-exceeds", "sign-sum-law"],

@@ -69,7 +69,7 @@ def random_point(rng):
     chapter=CHAPTER,
     statement=r"The map decides ties exactly. Lowering the gap $0.1$ by $10^{-30}$ adds the mass of a tie to $\pi$: "
     r"$\binom{52}{30}/2^{55}$ for softmax at $n=53$, $d=55$, $a=0.75$, $c=0.35$, and "
-    r"$\binom{10k}{6k}/2^{10k+1}$ for both mechanisms at $a=0$, $c=0.5$, $n=d-2=10k$, $k = 1, \dots, 20$.",
+    r"$\binom{10k}{6k}/2^{10k+1}$ for both attentions at $a=0$, $c=0.5$, $n=d-2=10k$, $k = 1, \dots, 20$.",
     uses=["map-is-the-law", "column-ties"],
     control="c is larger by this, so that nothing ties",
     violations=(1e-20, 0.0001),
@@ -92,7 +92,7 @@ def map_decides_ties(xp, broken=None):
     source="none: about the shape of the law",
     level="computed",
     chapter=CHAPTER,
-    statement=r"For both mechanisms, all else equal, $P[F \text{ fires}]$ never falls as $m$ rises "
+    statement=r"For both attentions, all else equal, $P[F \text{ fires}]$ never falls as $m$ rises "
     r"and never rises as the gap of $\tau$ rises.",
     uses=["column-law"],
     assumes="all else equal",
@@ -111,7 +111,7 @@ def map_monotone(xp, broken=None):
 
 
 FALLS_AND_RISES = (
-    # n, d, a, c, mechanism: two neighbouring points between which P falls, then two between which it rises
+    # n, d, a, c, kernel: two neighbouring points between which P falls, then two between which it rises
     (
         (1024, 258, [Fraction(53, 100), Fraction(54, 100)], 0.5, "softmax"),
         (1024, 258, [Fraction(65, 100), Fraction(66, 100)], 0.5, "softmax"),

@@ -313,7 +313,7 @@ DIFFER = 0.587
     source="First experiments 1",
     level="verified",
     chapter=LEMMA,
-    statement=r"On $D_1$ the two mechanisms give different outputs: with $a_1 = 0.7$, the first "
+    statement=r"On $D_1$ the two kinds of attention give different outputs: with $a_1 = 0.7$, the first "
     r"entries of their $c_{j^*}$ "
     rf"differ by $a_1\sqrt{{L}}\,(p - p_{{\mathrm{{lin}}}})$, more than ${DIFFER}\,a_1\sqrt{{L}}$ for $n \ge 24$.",
     uses=["values-in-closed-form"],
