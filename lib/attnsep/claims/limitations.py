@@ -218,14 +218,14 @@ def _fired_on_drawn(xp, data, kernel, eps, draws, rng):
     source="Limitations: binary classification tasks",
     level="sampled",
     chapter=CHAPTER,
-    statement=r"Let $K$ strengths be equally likely, noise $s$ on every entry, and $\mathrm{TV}_{ij}$ the "
+    statement=r"Let $K$ strengths be equally likely, noise $\nu$ on every entry, and $\mathrm{TV}_{ij}$ the "
     r"total variation of "
     r"two of the noisy outputs. The nearest output is right with probability at least "
     r"$1 - \frac1K \sum_i \sum_{j \ne i} \frac{1 - \mathrm{TV}_{ij}}{2}$, and no readout with more than "
     r"$\frac{1}{K}\bigl(1 + \sum_i \mathrm{TV}_{ij}\bigr)$, for any $j$.",
     uses=["any-readout"],
     assumes="real matrices, K = 4, 4000 draws each",
-    control="the noise has standard deviation (1 + this) s",
+    control="the noise has standard deviation (1 + this) ν",
     violations=(0.05, 0.2),
 )
 def many_strengths_bounds(xp, broken=None):
@@ -238,7 +238,7 @@ def many_strengths_bounds(xp, broken=None):
         truth = rng.integers(0, 4, draws)
         Y = M[truth] + s * (1 + (broken or 0)) * rng.standard_normal((draws, n * d))
         right = int(np.sum(np.argmax(Y @ M.T - np.sum(M**2, axis=1) / 2, axis=1) == truth))
-        reached = {"n": n, "d": d, "s": s, "frequency": right / draws}
+        reached = {"n": n, "d": d, "noise": s, "frequency": right / draws}
         yield not_above(right, draws, high, **reached)
         yield not_above(draws - right, draws, 1 - low, **reached)
 
@@ -249,7 +249,7 @@ def many_strengths_bounds(xp, broken=None):
     source="Limitations: binary classification tasks",
     level="computed",
     chapter=CHAPTER,
-    statement=r"Eight strengths $0.05, 0.6, 0.7, \dots, 1.2$, $s = 1$, $t = 1$: the best readout of softmax tells "
+    statement=r"Eight strengths $0.05, 0.6, 0.7, \dots, 1.2$, $\nu = 1$, $t = 1$: the best readout of softmax tells "
     r"them apart with accuracy above $1 - 10^{-9}$ at $n = 10^6, 10^8, 10^{10}, 10^{100}$. For linear attention no "
     r"readout has an accuracy above $\frac18 + 10^{-3}$ at $n = 10^6$, nor above $\frac18 + 1.3 \cdot 10^{-5}$ at "
     r"$n = 10^{10}$.",
@@ -279,7 +279,7 @@ def many_strengths(xp, broken=None):
     level="verified",
     chapter=CHAPTER,
     statement=r"Without noise the strength can be read from linear attention: if $v\sqrt{L}$ is the first entry of "
-    r"$c_{\mathrm{lin}}$, then $a = \frac12\bigl(v - 1 + \sqrt{(v-1)^2 + 4nv}\bigr)$.",
+    r"$o_{\mathrm{lin}}$, then $a = \frac12\bigl(v - 1 + \sqrt{(v-1)^2 + 4nv}\bigr)$.",
     uses=["first-coordinate-separates"],
     control="the matrices have a larger by this",
     violations=(1e-18, 1e-9, 0.1),
@@ -299,13 +299,13 @@ def strength_from_linear_entry(xp, broken=None):
     source="Limitations: regression problems",
     level="sampled",
     chapter=CHAPTER,
-    statement=r"The first entries of the unmarked rows have the mean $h(a) + sZ/\sqrt{n-1}$ with $h(a) = a q "
+    statement=r"The first entries of the unmarked rows have the mean $h(a) + \nu Z/\sqrt{n-1}$ with $h(a) = a q "
     r"\sqrt{L}$ and "
     r"one standard Gaussian $Z$. So $\hat a = h^{-1}(\text{mean})$ is within $\delta$ of $a$ with probability "
-    r"$P[h(a-\delta) \le h(a) + sZ/\sqrt{n-1} \le h(a+\delta)]$.",
+    r"$P[h(a-\delta) \le h(a) + \nu Z/\sqrt{n-1} \le h(a+\delta)]$.",
     uses=["def-noisy-readout", "values-in-closed-form"],
     assumes="real matrices, 4000 draws each",
-    control="the noise has standard deviation (1 + this) s",
+    control="the noise has standard deviation (1 + this) ν",
     violations=(0.03, 0.15),
 )
 def regression_simulated(xp, broken=None):
@@ -327,7 +327,7 @@ def regression_simulated(xp, broken=None):
     source="Limitations: regression problems",
     level="computed",
     chapter=CHAPTER,
-    statement=r"With noise $s = 1$, $\hat a$ from softmax is within $0.05$ of each $a \in \{0.6, 0.7, \dots, "
+    statement=r"With noise $\nu = 1$, $\hat a$ from softmax is within $0.05$ of each $a \in \{0.6, 0.7, \dots, "
     r"1.2\}$ with "
     r"probability above $1 - 10^{-6}$ at $n = 10^6, 10^8, 10^{100}, 10^{300}$. For linear attention and any estimator "
     r"whatever, some $a \in \{0.1, 0.3, \dots, 1.9\}$ is met to within $0.09$ with probability at most $0.103$ "
