@@ -44,11 +44,11 @@ definition(
     mark="extension",
     source="none: kernels beyond softmax and linear",
     chapter=CHAPTER,
-    statement=r"A kernel turns a row's scores $s_i$ into weights that sum to one. Proportional to $g(s_i)$: softmax "
-    r"$e^{\beta s}$, linear $s$, degree $\beta$ $s^\beta$, squared ReLU $\max(s,0)^2$, sigmoid $1/(1+e^{-s})$. To "
-    r"$\langle\phi(q),\phi(k_i)\rangle$: elu+1, ReLU, performer ($M$ random features). Softmax over fewer tokens: "
-    r"top-$k$ (ties to the lowest index), window $|i-l| \le w$. Projections: sparsemax, 1.5-entmax. Hard: the "
-    r"largest scores share.",
+    statement=r"A kernel turns a row's scores $v_i$ into weights that sum to one. Proportional to $u(v_i)$: softmax "
+    r"$e^{\beta v}$, linear $v$, degree $\beta$ $v^\beta$, squared ReLU $\max(v,0)^2$, sigmoid $1/(1+e^{-v})$. To "
+    r"$\langle\psi(q),\psi(k_i)\rangle$: elu+1, ReLU, performer ($M$ random features). Softmax over fewer tokens: "
+    r"top-$k$ (ties to the lowest index), window (a number of places to either side). Projections: sparsemax, "
+    r"1.5-entmax. Hard: the largest scores share.",
 )
 
 
@@ -58,13 +58,13 @@ definition(
     source=QUESTION,
     level="verified",
     chapter=CHAPTER,
-    statement=r"On matrices of the token data every kernel but window and performer gives the marked token the "
-    r"weight $w = \frac{R}{R+n-1}$, with one gain $R$ for its own row ($o = 1+a$) and one for all others ($o = 1$). "
-    r"$R$ is $n^{\beta oa}$ for softmax; $1+a$ for linear and ReLU; $(1+a)^\beta$ for degree $\beta$ (squared ReLU: "
-    r"2); $\frac{d+(1+a)\sqrt L}{d+\sqrt L}$ for elu+1; $\frac{1+n^{-o}}{1+n^{-o(1+a)}}$ for sigmoid. With $\Delta = "
-    r"oaL$: sparsemax has $w = \min(1, \frac{1+(n-1)\Delta}{n})$; 1.5-entmax has $\sqrt w - \sqrt{\frac{1-w}{n-1}} = "
-    r"\frac\Delta2$ if $\Delta < 2$, else $w = 1$; hard attention has $w = 1$ if $a > 0$. Top-$k$: as softmax, with "
-    r"$k$ in place of $n$ in the weight.",
+    statement=r"On matrices of the token data every kernel but window and performer gives the marked token the weight "
+    r"$w = \frac{R}{R+n-1}$, with one gain $R$ for its own row ($\gamma = 1+a$) and one for all others ($\gamma = "
+    r"1$). $R$ is $n^{\beta \gamma a}$ for softmax; $1+a$ for linear and ReLU; $(1+a)^\beta$ for degree $\beta$ "
+    r"(squared ReLU: 2); $\frac{d+(1+a)\sqrt L}{d+\sqrt L}$ for elu+1; $\frac{1+n^{-\gamma}}{1+n^{-\gamma(1+a)}}$ for "
+    r"sigmoid. With $\Delta = \gamma aL$: sparsemax has $w = \min(1, \frac{1+(n-1)\Delta}{n})$; 1.5-entmax has $\sqrt "
+    r"w - \sqrt{\frac{1-w}{n-1}} = \frac\Delta2$ if $\Delta < 2$, else $w = 1$; hard attention has $w = 1$ if $a > "
+    r"0$. Top-$k$: as softmax, with $k$ in place of $n$ in the weight.",
     uses=["def-kernels", "lemma-d-2-weights"],
     control="the matrix has a larger a by this",
     violations=(1e-18, 1e-9),

@@ -110,8 +110,8 @@ def _split(f, data):
     source="Foundational Learning, quick check 2; section 3.3",
     level="verified",
     chapter=CHAPTER,
-    statement=r"Let all scores be positive. Under softmax and linear attention alike $\sum_i f_i = 1$ and $f_i / f_k = u_i / u_k$: "
-    r"the normaliser scales all weights alike and leaves their ratios as $u$ made them.",
+    statement=r"Let all scores be positive. Under softmax and linear attention alike $\sum_i f_i = 1$ and $f_i / f_k "
+    r"= u_i / u_k$: the normaliser scales all weights alike and leaves their ratios as $u$ made them.",
     uses=["def-softmax-weights", "def-linear-weights"],
     assumes="all scores positive",
     control="one token is divided by α times 1 + this",
