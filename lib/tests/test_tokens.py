@@ -24,7 +24,7 @@ def number(x):
 
 
 def outputs(n, d, a, c, kernel, marked=0):
-    """All rows c_j / √L from the definitions: matrices, scores, weights, values, in 60 digits."""
+    """All rows o_j / √L from the definitions: matrices, scores, weights, values, in 60 digits."""
     a, c = Fraction(a), Fraction(c)
     A = [[a * (i == marked)] + [(1 - c) * (i % (d - 2) == k) for k in range(d - 2)] + [c] for i in range(n)]
     sums = [sum(row) for row in A]

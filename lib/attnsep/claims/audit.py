@@ -93,8 +93,8 @@ definition(
     mark="completed",
     source="Mechanism 2; section 3.3",
     chapter=MECHANISMS,
-    statement=r"$u_j = \exp(\mathsf{A}_j x)$ (exp) or $\mathsf{A}_j x$ (linear); normalised: $c_j = A^\top f_j$ with "
-    r"$f_j = u_j/\alpha_j$; not normalised: $c_j = A^\top u_j$. The network and its threshold come after, as before. "
+    statement=r"$u_j = \exp(\mathsf{A}_j x)$ (exp) or $\mathsf{A}_j x$ (linear); normalised: $o_j = A^\top f_j$ with "
+    r"$f_j = u_j/\alpha_j$; not normalised: $o_j = A^\top u_j$. The network and its threshold come after, as before. "
     r"Exp normalised is softmax attention, linear normalised is $F_{\mathrm{lin}}$'s attention.",
 )
 
@@ -105,7 +105,7 @@ definition(
     source="Lemma D.2",
     level="verified",
     chapter=MECHANISMS,
-    statement=r"Without normalisation, with $u_j = U$ at $j^*$ and $V$ elsewhere: $c_j/\sqrt{L} = (aU,\ \dots,\ "
+    statement=r"Without normalisation, with $u_j = U$ at $j^*$ and $V$ elsewhere: $o_j/\sqrt{L} = (aU,\ \dots,\ "
     r"c(U + (n-1)V))$, with $b(U + (t-1)V)$ at the class of $j^*$ and $b\,t\,V$ at every other class.",
     uses=["lemma-d-2-scores", "def-four-mechanisms"],
     control="the matrices have a larger by this",
@@ -218,7 +218,7 @@ def mechanism_2_normalising_preserves(xp, broken=None):
     source="Mechanism 2",
     level="computed",
     chapter=MECHANISMS,
-    statement=r"A reading of “linear attention's lack of this normalization causes information loss”, with $c_j = "
+    statement=r"A reading of “linear attention's lack of this normalization causes information loss”, with $o_j = "
     r"A^\top u_j$: at every threshold $P[\text{fires on } D_1] - P[\text{fires on } D_0] \le 0.05$ "
     r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
@@ -446,7 +446,7 @@ def mechanism_3_no_linear_classifier(xp, broken=None):
     level="verified",
     chapter=MECHANISMS,
     statement=r"In exact arithmetic there is, for every $n$, one linear classifier of one row that is right on all of "
-    r"$D_0$ and $D_1$, whatever $d$, $c$ and $j^*$ are: every $c_j$ of linear attention has first coordinate "
+    r"$D_0$ and $D_1$, whatever $d$, $c$ and $j^*$ are: every $o_j$ of linear attention has first coordinate "
     r"$\frac{a(1+a)}{n+a}\sqrt{L}$, which increases with $a$, so $\frac{0.4}{n}\sqrt{L}$ lies above it on $D_0$ "
     r"and below it on $D_1$.",
     uses=["values-in-closed-form"],
@@ -634,8 +634,8 @@ def ragged_softmax_fires(xp, broken=None):
     source="Break condition of Mechanism 3",
     level="computed",
     chapter=BREAKS,
-    statement=r"While $a w < 0.1$ in every row: $\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2b^2\rho_w^2}\bigr)$ "
-    r"with $\rho_w^2 = (w + (t_{k^*}-1)r)^2 + r^2\sum_{k \ne k^*} t_k^2$, $r = \frac{1-w}{n-1}$. So the theorem "
+    statement=r"While $a w < 0.1$ in every row: $\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2b^2Q_w}\bigr)$ "
+    r"with $Q_w = (w + (t_{k^*}-1)r)^2 + r^2\sum_{k \ne k^*} t_k^2$, $r = \frac{1-w}{n-1}$. So the theorem "
     r"survives whenever $Q \to 0$.",
     uses=["ragged-law", "column-hoeffding"],
     assumes="a w < 0.1 in every row; the bound is checked, its limit follows by hand",

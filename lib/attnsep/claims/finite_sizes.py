@@ -181,7 +181,7 @@ def _log_over(n0):
 
 
 def column_exponent(n, t, a, c, exponent=None):
-    """log of (0.1 − a w)²/(2 b² ‖w‖²), d − 2 = n/t; odds of w: n^exponent/(n − 1), or (1 + a)/(n − 1) for linear."""
+    """log of (0.1 − a w)²/(2 b² Q_w), d − 2 = n/t; odds of w: n^exponent/(n − 1), or (1 + a)/(n − 1) for linear."""
     odds = (1 + a) / (n - 1) if exponent is None else (exponent * n.log() - (n - 1).log()).exp()
     w = 1 / (1 + 1 / odds)
     own = w * (n - t) / (n - 1) + (t - 1) / (n - 1)  # w + (t − 1)(1 − w)/(n − 1)
@@ -207,7 +207,7 @@ def norm_falls(t, u):
 
 
 def _silent(slack, a, delta, m, t, c=C_BOX):
-    """One error of the main theorem by bound; w falls and ‖w‖² falls at fixed w as n grows."""
+    """One error of the main theorem by bound; w falls and Q_w falls at fixed w as n grows."""
 
     def weight_falls(a, u):
         return 1 / (1 - u) - a * (1 + a) if slack is softmax_silent else 1 / (1 - u)

@@ -48,7 +48,7 @@ definition(
     chapter=DATA,
     statement=r"With $x = \mathrm{vec}(X)$ and the blocks $\mathsf{A}_j$ of $A_1 \otimes A_2$: "
     r"$u_j = \exp(\mathsf{A}_j x)$ (softmax) or $\mathsf{A}_j x$ (linear), "
-    r"$\alpha_j = \langle u_j, \mathbf{1}_n \rangle$, $f_j = u_j / \alpha_j$, $c_j = A_3^\top f_j \in \mathbb{R}^d$.",
+    r"$\alpha_j = \langle u_j, \mathbf{1}_n \rangle$, $f_j = u_j / \alpha_j$, $o_j = A_3^\top f_j \in \mathbb{R}^d$.",
 )
 
 
@@ -103,9 +103,9 @@ def token_classes_equal(xp, broken=None):
     source="Lemma D.2",
     level="verified",
     chapter=DATA,
-    statement=r"With $X = \mathbf{1}_d\mathbf{1}_d^\top$ the score of token $i$ for token $j$ is $s_j "
-    r"s_i$, the product "
-    r"of two row sums of $A$: $s = (1+a)\sqrt{L}$ for the marked token and $\sqrt{L}$ for all others.",
+    statement=r"With $X = \mathbf{1}_d\mathbf{1}_d^\top$ the score of token $i$ for token $j$ is $\gamma_j "
+    r"\gamma_i L$, the product of two row sums of $A$: $\gamma_i\sqrt{L}$ with $\gamma_i = 1+a$ for the marked token "
+    r"and $1$ for all others.",
     uses=["def-token-data", "tensor-trick"],
     control="X = 1 1ᵀ + this × I",
     violations=(1e-18, 1e-12),
@@ -234,8 +234,9 @@ def lemma_d_2_weights(xp, broken=None):
     source="Lemma D.2",
     level="exact",
     chapter=LEMMA,
-    statement=r"Under linear attention all rows $f_j$ are equal, and so are all outputs $c_j$: "
-    r"the scores $s_j s_i$ have rank one, and normalising removes $s_j$. It cannot see which token asks.",
+    statement=r"Under linear attention all rows $f_j$ are equal, and so are all outputs $o_j$: "
+    r"the scores $\gamma_j \gamma_i L$ have rank one, and normalising removes $\gamma_j$. It cannot see which "
+    r"token asks.",
     uses=["all-ones-scores", "def-self-attention"],
     control="X = 1 1ᵀ + this × I",
     violations=(0, 1e-12),
@@ -261,7 +262,7 @@ def linear_rows_equal(xp, broken=None):
     level="verified",
     chapter=LEMMA,
     statement=r"With weight $w$ on $j^*$ and $r = (1-w)/(n-1)$ on every other token: "
-    r"$c_j/\sqrt{L} = (a w,\ \dots,\ c)$, with $b(w + (t-1)r)$ at the class $k^*$ of $j^*$ and "
+    r"$o_j/\sqrt{L} = (a w,\ \dots,\ c)$, with $b(w + (t-1)r)$ at the class $k^*$ of $j^*$ and "
     r"$b\,t\,r$ at every other class.",
     uses=["lemma-d-2-weights"],
     control="the matrices have a larger by this",
@@ -284,7 +285,7 @@ def values_in_closed_form(xp, broken=None):
     source="none: how the book computes",
     level="verified",
     chapter=LEMMA,
-    statement=r"All $c_j$ come from blocks of scores (softmax) or from $A_2^\top A_3$ (linear), "
+    statement=r"All $o_j$ come from blocks of scores (softmax) or from $A_2^\top A_3$ (linear), "
     r"and equal rows of $A_1 X$ are computed once: "
     r"the results are those of the $n^2 \times d^2$ matrix $A_1 \otimes A_2$ and of all $n^2$ weights.",
     uses=["scores-without-kronecker", "def-self-attention"],
@@ -314,7 +315,7 @@ DIFFER = 0.587
     level="verified",
     chapter=LEMMA,
     statement=r"On $D_1$ the two kinds of attention give different outputs: with $a_1 = 0.7$, the first "
-    r"entries of their $c_{j^*}$ "
+    r"entries of their $o_{j^*}$ "
     rf"differ by $a_1\sqrt{{L}}\,(p - p_{{\mathrm{{lin}}}})$, more than ${DIFFER}\,a_1\sqrt{{L}}$ for $n \ge 24$.",
     uses=["values-in-closed-form"],
     assumes="a = 0.7; p grows from n = 7 on and p_lin falls, so n = 24 decides",
@@ -344,7 +345,7 @@ definition(
     source="section 1.1: four-layer networks",
     chapter=COLUMN,
     statement=r"$Y \in \{\pm 1\}^{d \times m}$ is uniform, with columns $y^{(1)}, \dots, y^{(m)}$, and "
-    r"$F = \mathrm{ReLU}\bigl(\sum_{j \le n} \sum_{i \le m} \mathrm{ReLU}_\tau(\langle c_j, y^{(i)} \rangle)\bigr)$: "
+    r"$F = \mathrm{ReLU}\bigl(\sum_{j \le n} \sum_{i \le m} \mathrm{ReLU}_\tau(\langle o_j, y^{(i)} \rangle)\bigr)$: "
     r"$F_{\exp}$ with softmax, $F_{\mathrm{lin}}$ with linear attention. $F$ fires if $F > 0$. A single column is "
     r"called $y$, with entries $y_1, \dots, y_d$; $y_{k^*}$ is the one that meets the class $k^*$ of $j^*$.",
 )
@@ -364,7 +365,7 @@ RATIONAL = (
 
 
 def rational_columns():
-    """Yield the data, the kernel, and in Fractions R and all ⟨c_j, y⟩/√L of both rows."""
+    """Yield the data, the kernel, and in Fractions R and all ⟨o_j, y⟩/√L of both rows."""
     for (n, d, a, c), kernel in product(RATIONAL, tokens.KERNELS):
         data, A = TokenData(n=n, d=d, a=a, c=c), _scaled_matrix(TokenData(n=n, d=d, a=a, c=c))
         gains = [fraction(R) for R in tokens.gains(n, a, kernel)]
@@ -393,7 +394,7 @@ def all_signs(d):
     level="exact",
     chapter=COLUMN,
     statement=r"In row $j$ let the marked token's weight be $R$ times any other (its gain), and let $S$ be the sum of "
-    r"the $d-3$ signs of the other classes. Then $\langle c_j, y \rangle > \tau$ if and only if "
+    r"the $d-3$ signs of the other classes. Then $\langle o_j, y \rangle > \tau$ if and only if "
     r"$b\,t\,S > g(n-1) - b(t-1)y_{k^*} + R\,(g - a y_1 - b y_{k^*})$ with $g = 0.1 + c(1 - y_d)$.",
     uses=["values-in-closed-form", "def-network-tokens", "def-threshold"],
     control="g is larger by this",
@@ -417,10 +418,10 @@ def column_threshold(xp, broken=None):
     source="Foundational Learning: Hoeffding inequality, made exact",
     level="exact",
     chapter=COLUMN,
-    statement=r"$\pi = P[\langle c_j, y \rangle > \tau \text{ for some } j] = \frac18 \sum P\bigl[B > "
+    statement=r"$\pi = P[\langle o_j, y \rangle > \tau \text{ for some } j] = \frac18 \sum P\bigl[B > "
     r"\frac{d-3+z}{2}\bigr]$, summed over the eight patterns of the signs $(y_1, y_{k^*}, y_d)$. Here $B$ is binomial "
     r"with $d-3$ trials and probability $\frac12$, and $z = \min_R \frac{g(n-1) - b(t-1)y_{k^*} + R\,(g - a y_1 - "
-    r"b y_{k^*})}{b\,t}$ over the gains $R$ of all rows, with $g = 0.1 + c(1 - y_d)$. A tie $\langle c_j, y \rangle = "
+    r"b y_{k^*})}{b\,t}$ over the gains $R$ of all rows, with $g = 0.1 + c(1 - y_d)$. A tie $\langle o_j, y \rangle = "
     r"\tau$ does not fire.",
     uses=["column-threshold"],
     assumes="checked against all sign vectors, ties among them",
@@ -517,8 +518,8 @@ def column_law_simulated(xp, broken=None):
     level="computed",
     chapter=COLUMN,
     statement=r"While $a w < 0.1$ in every row: "
-    r"$\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 \rho_w^2}\bigr)$, "
-    r"$\rho_w^2 = (w + (t-1)r)^2 + (d-3)(t r)^2$ with $r = \frac{1-w}{n-1}$, summed over the weights $w$ "
+    r"$\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 Q_w}\bigr)$, "
+    r"$Q_w = (w + (t-1)r)^2 + (d-3)(t r)^2$ with $r = \frac{1-w}{n-1}$, summed over the weights $w$ "
     r"of the marked token: two for softmax, in its own row and in the others, and one for linear attention.",
     uses=["column-law", "hoeffding-one-sided"],
     assumes="a w < 0.1 in every row",
@@ -613,8 +614,8 @@ def main_theorem_mark_is_seen(xp, broken=None):
     level="computed",
     chapter=THEOREM,
     statement=r"$P[F_{\exp} \text{ fires on } D_0] \le "
-    r"m \sum_{w \in \{p, q\}} \exp\bigl(-\frac{(0.1 - a_0 w)^2}{2 b^2 \rho_w^2}\bigr)$, with "
-    r"$\rho_w^2 = (w + (t-1)r)^2 + (d-3)(t r)^2$ and $r = \frac{1-w}{n-1}$.",
+    r"m \sum_{w \in \{p, q\}} \exp\bigl(-\frac{(0.1 - a_0 w)^2}{2 b^2 Q_w}\bigr)$, with "
+    r"$Q_w = (w + (t-1)r)^2 + (d-3)(t r)^2$ and $r = \frac{1-w}{n-1}$.",
     uses=["column-hoeffding", "def-network-tokens"],
     assumes="checked where the bound is below 1",
     control="the threshold's gap is smaller by this",
@@ -631,8 +632,8 @@ def main_theorem_softmax_silent(xp, broken=None):
     level="computed",
     chapter=THEOREM,
     statement=r"On $D_0$, and on $D_1$ for $n > 9a_1 + 10a_1^2$: $P[F_{\mathrm{lin}} \text{ fires}] \le "
-    r"m \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 \rho_w^2}\bigr)$ with $w = (1+a)/(n+a)$ and "
-    r"the same $\rho_w$ as in (ii).",
+    r"m \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 Q_w}\bigr)$ with $w = (1+a)/(n+a)$ and "
+    r"the same $Q_w$ as in (ii).",
     uses=["column-hoeffding", "linear-rows-equal"],
     assumes="n > 9a + 10a²; checked where the bound is below 1",
     control="the threshold's gap is smaller by this",
