@@ -122,14 +122,14 @@ RATIONAL = ("softmax", "softmax:2", "linear", "polynomial:3", "squared-relu", "s
     r"that softmax has with $n^{a(1+a)}$ and $n^a$: eight signs times a binomial sum. For top-$k$ the sum runs over "
     r"the $k$ tokens that are kept, class by class. Checked against all $2^d$ sign vectors where $R$ is rational.",
     uses=["kernel-weights", "column-law", "ragged-law"],
-    control="the law's gap is larger by this",
-    violations=(0, 0.001, 0.002),
+    control="the law's gap is smaller by this, so that ties fire",
+    violations=(0, 1e-9),
 )
 def kernel_law_exact(xp, broken=None):
     tops = ("topk:1", "topk:2", "topk:5", "topk:10", "topk:11", "topk:16")
     for d, a, c, kernel in product((4, 6, 10), (0, Fraction(1, 2), 1), ("0.5", "0.6"), (*RATIONAL, *tops)):
         data = TokenData(n=16, d=d, a=a, c=c)
-        law = tokens.column_probability(16, d, a, c, kernel, GAP + exactly(broken))
+        law = tokens.column_probability(16, d, a, c, kernel, GAP - exactly(broken))
         yield equal(Fraction(law), _enumerated(data, kernel), n=16, d=d, a=float(a), c=float(data.c))
 
 
@@ -271,7 +271,7 @@ SIMULATED = (*ONE_GAIN, "topk:16", "topk:100")
     r"the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["kernel-law-exact"],
     control="the networks have this many columns more than the law",
-    violations=(2, 8),
+    violations=(3, 4, 8),
 )
 def kernels_simulated(xp, broken=None):
     rng, draws = generator(6100), 400
@@ -303,7 +303,7 @@ def _fired(y, draws, data, kernel, xp):
     r"of width 4 and 40 and for 16 features, at $n = 128$, on $D_0$ and $D_1$.",
     uses=["def-kernels"],
     control="the gap of the drawn frequencies is larger by this",
-    violations=(0.04, 0.1),
+    violations=(0.04, 0.059, 0.065, 0.1),
 )
 def sampled_kernels(xp, broken=None):
     rng, (n, d), draws, gap = generator(6200), (128, 34), 300, GAP + exactly(broken)
@@ -431,7 +431,7 @@ def top_k_lies_between(xp, broken=None):
     r"> (10(a_1+b)-1)(1+a_1)^\beta$ the bound of silence holds on both.",
     uses=["mark-decides-fires", "mark-decides-silent"],
     control="the ends move with log n to the power 1 + this",
-    violations=(1e-6, 1e-5),
+    violations=(1.6e-6, 1.8e-6),
 )
 def polynomial_window(xp, broken=None):
     for (n, d), (a0, a1) in product(
@@ -472,8 +472,9 @@ LOTS = 0.2, 0.75
     r"separate, though the features' products estimate $e^{\langle q, k \rangle}$ without bias.",
     uses=["sampled-kernels"],
     assumes="500 networks, fresh features for each; intervals of level 1 − 10⁻⁹",
+    # 500 networks tell no fewer columns apart with intervals of level 1 − 10⁻⁹, and a run of them takes seconds.
     control="the network has this many columns more",
-    violations=(8, 48),
+    violations=(20, 48),
 )
 def random_features_draw_lots(xp, broken=None):
     rng, (n, d), draws = generator(6300), (512, 130), 500
@@ -498,7 +499,7 @@ NARROW, WIDE, LOUD, QUIET = 16, 256, 0.8, 0.2
     uses=["sampled-kernels"],
     assumes="200 networks; intervals of level 1 − 10⁻⁹",
     control="the wide window is smaller by this",
-    violations=(16, 160),
+    violations=(150, 160),
 )
 def windows_must_be_wide(xp, broken=None):
     rng, (n, d), draws = generator(6400), (2048, 514), 200

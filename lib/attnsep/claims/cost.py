@@ -117,7 +117,7 @@ def cost_crossover(xp, broken=None):
     uses=["attention-cost"],
     assumes=ONE_MACHINE,
     control="every time is multiplied by n to this power",
-    violations=(0.005, 0.03),
+    violations=(0.0078, 0.0083),
 )
 def cost_exponents(xp, broken=None):
     for d in WIDTHS:
@@ -139,7 +139,7 @@ def cost_exponents(xp, broken=None):
     rf"float64 it is at most {MEBIBYTES} MiB for softmax; all scores at once would be 2048 MiB.",
     assumes=ONE_MACHINE,
     control="every memory is multiplied by n to this power",
-    violations=(0.0001, 0.01),
+    violations=(4.8e-4, 5.3e-4),
 )
 def cost_memory(xp, broken=None):
     yield equal(8 * 16384**2, 2048 * 2**20)

@@ -54,7 +54,7 @@ def _pair(classes, t, a, c, gap=None):
     uses=["def-count-data", "all-ones-scores"],
     assumes="ρt an integer",
     control="the first unmarked token has this strength too",
-    violations=(1e-18, 1e-9, 0.5),
+    violations=(1e-18, 1e-12),
 )
 def count_values(xp, broken=None):
     for (classes, t), a, c, share, kernel in product(
@@ -118,7 +118,7 @@ def _enumerated(data, kernel):
     r"10^{-9}$ around its frequency.",
     uses=["count-law"],
     control="the law's g is larger by this",
-    violations=(1e-4, 0.01),
+    violations=(1e-4, 6e-4, 7e-4, 0.01),
 )
 def count_law_simulated(xp, broken=None):
     rng, draws, m = generator(5310), 2000, 3
@@ -156,7 +156,7 @@ def _sizes(a, c):
     uses=["count-law", "hoeffding-one-sided"],
     assumes="a > 0",
     control="the network's g is larger by this",
-    violations=(0.004, 0.01),  # at 0.004 the first probability falls below 1/8, by less than doubles can tell
+    violations=(0.0066, 0.0071),  # at 0.004 the first probability falls below 1/8, by less than doubles can tell
 )
 def counting_linear(xp, broken=None):
     shift = exactly(broken)
@@ -239,7 +239,7 @@ def counting_softmax_cannot(xp, broken=None):
     uses=["count-law"],
     assumes="any g",
     control="where the bound is attained a is 1.1 + this",
-    violations=(0.01, 0.03),
+    violations=(0.013, 0.0142),
 )
 def counting_any_threshold(xp, broken=None):
     for (classes, t), a, c in product(((2, 4), (33, 4), (256, 4)), STRENGTHS, ("0.1", "0.5", "0.9")):
@@ -278,6 +278,7 @@ WORKED = {
     r"$A_{3/4}$) and $0.943686485 = 1 - (3/4)^{10}$ (softmax on both).",
     uses=["counting-linear", "counting-softmax"],
     assumes="these parameters",
+    # The laws are step functions of every parameter: nothing nearer moves one of their steps.
     control="a is larger by this",
     # The law is a step function of a: no smaller step changes a probability.
     violations=(0.008, 0.01),
@@ -303,7 +304,7 @@ def counting_worked_instance(xp, broken=None):
     uses=["counting-linear", "counting-softmax"],
     assumes="a > 0, β ≥ 0",
     control="the network's β is larger by this",
-    violations=(1e-4, 0.001),
+    violations=(1.15e-4, 1.25e-4),
 )
 def counting_window(xp, broken=None):
     betas = [Fraction(x, 100) for x in (0, 1, 10, 18, 19, 100)]

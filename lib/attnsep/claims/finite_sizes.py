@@ -344,7 +344,7 @@ def certified_finite_weights(xp, broken=None):
     r"0.001$ for every $n \ge 1325, 1990, 2510$, and for none of these is the whole box good at $n - 1$.",
     uses=["one-query-theorem", "certified-one-column", "certified-spiked-column"],
     control="ℓ may be smaller than 0.1 by this",
-    violations=(1e-4, 0.05),
+    violations=(4.8e-6, 5.3e-6),
 )
 def certified_finite_one_query(xp, broken=None):
     for row in _query_rows(amount(broken)):
@@ -363,7 +363,7 @@ def certified_finite_one_query(xp, broken=None):
     r"box is not good.",
     uses=["main-theorem", "certified-mark-is-seen", "certified-values"],
     control="c may be smaller than 0.05 by this",
-    violations=(1e-4, 0.05),
+    violations=(4.5e-5, 4.9e-5),
 )
 def certified_finite_main_theorem(xp, broken=None):
     for row in _main_rows(amount(broken)):
@@ -387,7 +387,7 @@ def _listed(position):
     r"the whole box is not good.",
     uses=["counting-linear", "counting-softmax", "certified-counting-window"],
     control="c may be smaller than 0.05 by this",
-    violations=(3e-4, 1e-3),
+    violations=(5.4e-4, 6e-4),
 )
 def certified_finite_counting(xp, broken=None):
     for row in _counting_rows(amount(broken)):

@@ -71,7 +71,7 @@ def recall_floor_holds(xp, broken=None):
     r"(n-1)\exp\bigl(-\frac{r^2}{\sqrt2}(1 - \cos\frac{2\pi}{n})\bigr)$.",
     uses=["def-recall"],
     control="two neighbouring keys have moved together by this share of their distance",
-    violations=(1e-4, 2e-4),
+    violations=(1.1e-4, 1.35e-4),
 )
 def recall_in_the_plane(xp, broken=None):
     for n in (2, 3, 10, 100):
@@ -148,7 +148,7 @@ def recall_learnt(xp, broken=None):
     uses=["recall-learnt"],
     assumes="their losses are reported, not recomputed",
     control="their losses are multiplied by 1 + this",
-    violations=(1e-5, 0.001),
+    violations=(1.6e-4, 1.8e-4),
 )
 def recall_reproduces(xp, broken=None):
     for reported in REPORTED.values():
@@ -175,6 +175,7 @@ def recall_reproduces(xp, broken=None):
     rf"run of elu+1. At $n = 100$ every one ended more than ${LEFT_ABOVE}$ above the floor.",
     uses=["recall-floor"],
     assumes="training to the stated rule; read from the stored table",
+    # Between two kernels there is no third in the stored table.
     control="at 1 elu+1 takes its place",
     violations=(1,),
 )
@@ -205,6 +206,7 @@ def answered(kernel, n):
     rf"${MQAR_SOFTMAX}$ of the questions at $n = 4, 8, 16$ pairs; every run of elu+1 more than ${MQAR[4]}$ at $n = 4$, "
     rf"less than ${MQAR[8]}$ at $n = 8$ and less than ${MQAR[16]}$ at $n = 16$.",
     assumes="equal training; read from the stored table",
+    # The stored table has no sizes between these.
     control="the runs of elu+1 have n divided by 2 to this",
     violations=(1,),
 )
@@ -251,6 +253,7 @@ BEHIND, AHEAD_FULL = 0.02, 0.15  # of full blocks at n = 32 and 256
     rf"without a feature map by more than ${AHEAD['linear']}$.",
     uses=["def-edge-task"],
     assumes="equal training; read from the stored table",
+    # The stored table has no sizes between these.
     control="the tests are shorter by the factor 2 to this",
     violations=(1,),
 )
@@ -272,6 +275,7 @@ def edge_learnt(xp, broken=None):
     rf"elu+1 by more than ${BEHIND}$ at $n = 32$, and exceeds it by more than ${AHEAD_FULL}$ at $n = 256$.",
     uses=["def-edge-task"],
     assumes="equal training; read from the stored table",
+    # The stored table has no sizes between these.
     control="the longer tests are shorter by the factor 2 to this",
     violations=(1,),
 )

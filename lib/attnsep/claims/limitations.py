@@ -108,7 +108,7 @@ def _fired(xp, data, kernel, E, eps, m, draws, rng):
     assumes="n = 64, d = 66, c = 0.9, m = 10; four E, 1000 draws each; attained at n = 2, d = 3, c = 0.6, all 8 "
     "columns",
     control="the entries of E reach 1 + this",
-    violations=(0.05, 0.25),
+    violations=(0.05, 0.11, 0.13, 0.25),
 )
 def perturbed_fires(xp, broken=None):
     rng, draws, m, data = generator(5301), 1000, 10, TokenData(a=A1, **INSTANCE)
@@ -140,8 +140,10 @@ def perturbed_fires(xp, broken=None):
     uses=["perturbed-weights", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
     assumes="n = 32 to 256, d = 34 to 130, m = 1; four E, 20000 draws each; linear attention fires in up to 7 % of "
     "them, against bounds of 14 to 78 %",
+    # Where the event is seen at all the bound is several times too large, so only far larger errors break it. Its
+    # constants are not left to that: they are compared with the library's to 10⁻¹².
     control="the entries of E reach 1 + this",
-    violations=(4, 16),
+    violations=(12, 13, 16),
 )
 def perturbed_silent(xp, broken=None):
     rng, draws = generator(5302), 20_000
@@ -188,8 +190,9 @@ RIGHT, STILL_FIRES, NO_LONGER_SILENT = 80, 60, 50  # per cent
     r"of them.",
     uses=["perturbed-fires", "perturbed-silent"],
     assumes="400 drawn E, one draw of y each, 150 at ε = 0.1; each share is above its number with confidence 1 − 10⁻⁹",
+    # The shares are far from 80 % at ε = 0.01, as they must be for 400 draws to be sure of it.
     control="E is multiplied by 1 + this",
-    violations=(5,),
+    violations=(3.4, 5),
 )
 def perturbed_silence_breaks_first(xp, broken=None):
     rng, draws, scale = generator(5303), 400, 1 + (broken or 0)
@@ -226,7 +229,7 @@ def _fired_on_drawn(xp, data, kernel, eps, draws, rng):
     uses=["any-readout"],
     assumes="real matrices, K = 4, 4000 draws each",
     control="the noise has standard deviation (1 + this) ν",
-    violations=(0.05, 0.2),
+    violations=(0.05, 0.09, 0.11, 0.2),
 )
 def many_strengths_bounds(xp, broken=None):
     rng, draws, strengths = generator(5304), 4000, (A0, A1, Fraction(1), Fraction(3, 2))
@@ -256,7 +259,7 @@ def many_strengths_bounds(xp, broken=None):
     uses=["many-strengths-bounds", "readout-softmax-growth", "readout-linear-fades"],
     assumes="at most one strength below 1/2",
     control="every strength is lower by this (never below 0)",
-    violations=(1e-5, 0.001),
+    violations=(1.15e-4, 1.25e-4),
 )
 def many_strengths(xp, broken=None):
     strengths = [max(Fraction(0), Fraction(x, 100) - exactly(broken)) for x in (5, *range(60, 130, 10))]
@@ -306,7 +309,7 @@ def strength_from_linear_entry(xp, broken=None):
     uses=["def-noisy-readout", "values-in-closed-form"],
     assumes="real matrices, 4000 draws each",
     control="the noise has standard deviation (1 + this) ν",
-    violations=(0.03, 0.15),
+    violations=(0.03, 0.07, 0.08, 0.15),
 )
 def regression_simulated(xp, broken=None):
     rng, draws, within = generator(5305), 4000, Fraction(1, 5)
@@ -335,7 +338,7 @@ def regression_simulated(xp, broken=None):
     uses=["regression-simulated", "many-strengths-bounds"],
     assumes="c = 0.5, t = 1",
     control="every strength is lower by this (softmax)",
-    violations=(1e-6, 0.001),
+    violations=(2.5e-4, 2.8e-4),
 )
 def regression(xp, broken=None):
     for power, tenths in product((6, 8, 100, 300), range(6, 13)):

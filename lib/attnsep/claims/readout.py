@@ -52,7 +52,7 @@ definition(
     uses=["def-noisy-readout", "values-in-closed-form"],
     assumes="real matrices, 6000 draws each; the likelihood ratio, single entries and the network as readouts",
     control="the noise has standard deviation (1 + this) ν",
-    violations=(0.02, 0.15),
+    violations=(0.02, 0.07, 0.08, 0.15),
 )
 def any_readout(xp, broken=None):
     rng, draws = generator(4300), 6000
@@ -91,7 +91,7 @@ def _other_readouts(rng, Y, middle, tau):
     uses=["any-readout"],
     assumes="the same law of j* on both; checked with the best readout of the mixture, 6000 draws each",
     control="with this share j* is among the first half on D_0, among the second half on D_1",
-    violations=(0, 0.4, 1),
+    violations=(0, 0.3, 0.33, 1),
 )
 def random_position_is_harder(xp, broken=None):
     rng, draws, (n, d), share = generator(4301), 6000, (6, 8), broken or 0
@@ -188,7 +188,7 @@ def _linear_distance_squared(n, t, a0, a1, b):
     uses=["readout-distance", "main-theorem-mark-is-seen"],
     assumes="a0 ≤ 0.1 and a1 ≥ 0.7",
     control="a1 is lower by this",
-    violations=(0.01, 0.02),
+    violations=(0.0129, 0.0142),
 )
 def readout_softmax_marked_row(xp, broken=None):
     for n, a0, a1 in product((*range(2, 60), 10**3, 10**6, 10**300), (0, A0, TENTH), (A1, 1, 3)):
@@ -263,7 +263,7 @@ def readout_threshold_half(xp, broken=None):
     r"least $1 - \frac12 n^{-1/(50\nu^2)}$.",
     uses=["any-readout", "readout-linear-fades", "readout-softmax-marked-row"],
     control="softmax takes linear attention's place with this probability",
-    violations=(0, 0.01),
+    violations=(0, 1e-9),
 )
 def readout_separation(xp, broken=None):
     for (n, d), (a0, a1), s in product(SIZES, PAIRS[:3], (0.01, 0.1, 1, 10)):
@@ -289,8 +289,9 @@ def readout_separation(xp, broken=None):
     r"$A_3^\top u_{\mathrm{lin}}$ "
     r"the distance is at least $\sqrt{n-1}\,\bigl(a_1(1+a_1) - a_0(1+a_0)\bigr) L^{3/2}$, which grows without bound.",
     uses=["def-noisy-readout", "lemma-d-2-scores"],
+    # The bound counts the first entries alone, and the others add to the distance: this is the room that they leave.
     control="every row is divided by the power α^this of its normaliser",
-    violations=(0.05, 0.1),
+    violations=(0.077, 0.084),
 )
 def unnormalised_linear_readable(xp, broken=None):
     for (n, d), (a0, a1) in product((*SMALL, (256, 66)), PAIRS[:4]):
@@ -319,7 +320,7 @@ def unnormalised_linear_readable(xp, broken=None):
     uses=["values-in-closed-form", "linear-rows-equal"],
     assumes="every sign pattern, every sum of the other classes",
     control="D_1 has a1 larger by this",
-    violations=(0.01, 0.02),
+    violations=(0.0109, 0.0119),
 )
 def preactivations_close(xp, broken=None):
     for (n, d), (a0, a1), c in product(SMALL, PAIRS[:4], (TENTH, C, Fraction(9, 10))):
@@ -352,8 +353,9 @@ def _class_rows(n, d, a, b):
     r"in the two short formats fewer than 5 % at $n \approx 100/\varepsilon$.",
     uses=["preactivations-close"],
     assumes="closed form, rounded once at the end; checked at the multiples of 4 just below these n",
+    # The numbers of the statement are round: this is the room between them and the shares.
     control="D_1 has a1 larger by this",
-    violations=(0.01, 0.1),
+    violations=(0.069, 0.075),
 )
 def finite_precision_hides(xp, broken=None):
     for form, bits in (("bfloat16", 7), ("float16", 10), ("float32", 23)):
