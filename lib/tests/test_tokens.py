@@ -49,7 +49,7 @@ def row_weights(s, sums, kernel, n, d):
         u = [mp.power(n, x) * (i in kept) for i, x in enumerate(u)]
     elif name == "sigmoid":
         u = [1 / (1 + mp.power(n, -x)) for x in u]
-    elif name == "elu+1":  # φ(s √L · 1_d) is one number, and the entries of a key are not negative
+    elif name == "elu+1":  # ψ(γ √L · 1_d) is one number, and the entries of a key are not negative
         u = [d + mp.sqrt(L) * number(other) for other in sums]
     elif name == "hard":
         u = [mp.mpf(score == max(scores)) for score in scores]
