@@ -1,4 +1,4 @@
-"""The four mechanisms {exp, linear} × {normalised, not}: outputs, laws of one random column, and best thresholds.
+"""The four attentions {exp, linear} × {normalised, not}: outputs, laws of one random column, and best thresholds.
 
 The normalised two are softmax and linear attention.  Without normalisation a row's output is A₃ᵀ u_j instead of
 A₃ᵀ f_j, and its size grows with n; thresholds are therefore plain numbers here, not gaps above c.
@@ -137,7 +137,7 @@ def values_closed(n, d, a, c, kernel="softmax", normalised=True):
 
 
 def column_law(n, d, a, c, kernel="softmax", normalised=True):
-    """Law of the largest ⟨c_j, y⟩ over all rows, for one random column y.
+    """Law of the largest ⟨o_j, y⟩ over all rows, for one random column y.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ def column_law(n, d, a, c, kernel="softmax", normalised=True):
     mass : array, shape (k,)
         Their probabilities.
     rows : array, shape (2, k)
-        ⟨c_j, y⟩ of the marked row and of the others; `largest` is the larger.
+        ⟨o_j, y⟩ of the marked row and of the others; `largest` is the larger.
     size : array, shape (2,)
-        ``Σ_i |c_ji|``: rounding in `rows` is a few ε of it.
+        ``Σ_i |o_ji|``: rounding in `rows` is a few ε of it.
 
     Raises
     ------

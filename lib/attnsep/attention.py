@@ -488,7 +488,7 @@ def distinct_rows(q):
 
 
 def values(A1, A2, A3, X, kernel="softmax", *, rng=None):
-    """Attention output c_j of every token.
+    """Attention output o_j of every token.
 
     Parameters
     ----------
@@ -502,7 +502,7 @@ def values(A1, A2, A3, X, kernel="softmax", *, rng=None):
     Returns
     -------
     array, shape (n, d)
-        Row j is c_j = A3ᵀ f_j.
+        Row j is o_j = A3ᵀ f_j.
 
     Raises
     ------

@@ -61,7 +61,7 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
     Returns
     -------
     dict
-        Ready for json.dump: date, machine, versions, limits, and one row for each mechanism, library, n, d and dtype
+        Ready for json.dump: date, machine, versions, limits, and one row for each attention, library, n, d and dtype
         with its number of repeats, the median, least and largest time in seconds, and the memory in bytes that a call
         adds at its peak, output included; None where it is not measured (Linux and n ≥ 1024, or a GPU).
 
@@ -117,7 +117,7 @@ def _shown(items, progress):
 
 
 def _calls(xp, n, d, dtype):
-    """Return what is timed, as {(mechanism, library): function without arguments}."""
+    """Return what is timed, as {(attention, library): function without arguments}."""
     rng = np.random.default_rng(0)
     normal = [(rng.standard_normal((n, d)) * math.sqrt(3) / d**0.25).astype(dtype) for _ in range(3)]
     positive = [rng.uniform(0.1, 1, (n, d)).astype(dtype) for _ in range(3)]

@@ -195,12 +195,12 @@ def hoeffding(s, norm_squared):
     s : float
         Threshold, above 0.
     norm_squared : float
-        ‖w‖², above 0.
+        ‖u‖², above 0.
 
     Returns
     -------
     float
-        exp(−s²/(2‖w‖²)), at least P[⟨w, σ⟩ ≥ s]; twice it bounds ``P[|⟨w, σ⟩| ≥ s]``.
+        exp(−s²/(2‖u‖²)), at least P[⟨u, σ⟩ ≥ s]; twice it bounds ``P[|⟨u, σ⟩| ≥ s]``.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def hoeffding(s, norm_squared):
 
 
 def _hoeffding_or_one(s, norm_squared):
-    """Return Hoeffding's bound, or 1 where the bound of ‖w‖² is too large for a double and says nothing."""
+    """Return Hoeffding's bound, or 1 where the bound of ‖u‖² is too large for a double and says nothing."""
     return hoeffding(s, norm_squared) if norm_squared < math.inf else float(require_positive("s", s) > 0)
 
 

@@ -129,7 +129,7 @@ def crossover(rows, d, dtype="float64"):
 
 
 def medians(rows, d, dtype="float64", library=OURS, what="median"):
-    """Return what was measured of a library as {n: {mechanism: number}}, n ascending.
+    """Return what was measured of a library as {n: {attention: number}}, n ascending.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def exponent(sizes, numbers):
 
 
 def table(result):
-    """Return the measured times as text: each mechanism and size, ours beside PyTorch's.
+    """Return the measured times as text: each attention and size, ours beside PyTorch's.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def table(result):
     >>> times = {"attnsep": (0.001, 0.001, 0.002), "PyTorch": (0.002, 0.002, 0.004)}
     >>> rows = [row | {"library": x} | dict(zip(("median", "min", "max"), t)) for x, t in times.items()]
     >>> print(table({"rows": rows}))
-    mechanism   dtype      d       n           attnsep / ms           PyTorch / ms  ratio      MiB
+    attention   dtype      d       n           attnsep / ms           PyTorch / ms  ratio      MiB
     softmax     float64    4       8              1 (1 – 2)              2 (2 – 4)   0.50    – / –
     """
     if not isinstance(result, dict) or "rows" not in result:
@@ -222,12 +222,12 @@ def table(result):
     for row in _timed_rows(result["rows"]):
         key = tuple(row[name] for name in ("mechanism", "dtype", "d", "n"))
         found.setdefault(key, {})[row["library"]] = row
-    head = f"{'mechanism':11} {'dtype':8} {'d':>3} {'n':>7} {OURS + ' / ms':>22} {PEER + ' / ms':>22}"
+    head = f"{'attention':11} {'dtype':8} {'d':>3} {'n':>7} {OURS + ' / ms':>22} {PEER + ' / ms':>22}"
     lines = [f"{head} {'ratio':>6} {'MiB':>8}"]
-    for (mechanism, dtype, d, n), pair in found.items():
+    for (attention, dtype, d, n), pair in found.items():
         ours, peer = pair.get(OURS), pair.get(PEER)
         ratio = f"{ours['median'] / peer['median']:.2f}" if ours and peer else "–"
-        sizes = f"{mechanism:11} {dtype:8} {d:3} {n:7}"
+        sizes = f"{attention:11} {dtype:8} {d:3} {n:7}"
         memory = f"{_mebi(ours)} / {_mebi(peer)}"
         lines.append(f"{sizes} {_spread(ours):>22} {_spread(peer):>22} {ratio:>6} {memory:>8}")
     return "\n".join(lines)

@@ -132,7 +132,7 @@ class CountData(Scaled):
 
 
 def midpoint(a):
-    """Return g = a(P_{1/4} + P_{3/4})/2 with the marked masses of linear attention.
+    """Return g = a(w_{1/4} + w_{3/4})/2 with the marked masses of linear attention.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def midpoint(a):
 
     Notes
     -----
-    P_ρ = ρ(1+a)/(1+ρa).  Extension.  Definition: def-count-data.
+    w_ρ = ρ(1+a)/(1+ρa).  Extension.  Definition: def-count-data.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def midpoint(a):
 
 @dataclass(frozen=True)
 class _Contrast:
-    """The difference P_{3/4} − P_{1/4} = 8R/((R + 3)(3R + 1)) of two marked masses with one gain R ≥ 1, kept exactly.
+    """The difference w_{3/4} − w_{1/4} = 8R/((R + 3)(3R + 1)) of two marked masses with one gain R ≥ 1, kept exactly.
 
     The two masses may agree in all digits of a double.  It is rational only where R is: otherwise R and 1/R would be
     the roots of one quadratic, but the conjugate of a root of a whole number has the same size as that root.
@@ -181,7 +181,7 @@ class _Contrast:
 
 
 class Mass(NamedTuple):
-    """The mass P = ρR/(ρR + 1 − ρ) that a row with gain R gives to the marked tokens together, kept exactly.
+    """The mass w = ρR/(ρR + 1 − ρ) that a row with gain R gives to the marked tokens together, kept exactly.
 
     It is a Möbius function of R with rational coefficients, so it is rational exactly where R is.
     """
@@ -193,7 +193,7 @@ class Mass(NamedTuple):
         return self.share * R / (self.share * R + 1 - self.share)
 
     def enclosure(self, digits):
-        """Return lower and upper bounds that agree in almost all of the digits; P rises with R."""
+        """Return lower and upper bounds that agree in almost all of the digits; w rises with R."""
         low, high = self.gain.enclosure(digits)
         return self._of(Fraction(low)), self._of(Fraction(high))
 
@@ -229,7 +229,7 @@ def marked_mass(n, a, share, kernel="softmax"):
 
     Notes
     -----
-    P = ρR/(ρR + 1 − ρ); softmax with inverse temperature β: R = n^{βa(1+a)} and n^{βa}; linear: R = 1 + a in every row.
+    w = ρR/(ρR + 1 − ρ); softmax with inverse temperature β: R = n^{βa(1+a)} and n^{βa}; linear: R = 1 + a in every row.
     Extension.  Claim: count-values.
 
     Examples
@@ -269,8 +269,8 @@ def least_plus(data, masses, y_first, y_last):
 
     Notes
     -----
-    With S = 2 plus − (d − 2) a row exceeds τ if and only if b S/(d − 2) > g + c(1 − y_d) − a P y_1.  The row with the
-    larger a P y_1 decides.  A tie does not fire.  Extension.  Claim: count-law.
+    With S = 2 plus − (d − 2) a row exceeds τ if and only if b S/(d − 2) > g + c(1 − y_d) − a w y_1.  The row with the
+    larger a w y_1 decides.  A tie does not fire.  Extension.  Claim: count-law.
 
     Examples
     --------
@@ -314,7 +314,7 @@ def column_probability(data, kernel="softmax"):
 
     Notes
     -----
-    ⟨c_j, y⟩/√L = a P y_1 + b S/(d − 2) + c y_d, where S is a sum of d − 2 signs: every class has the mass 1/(d − 2).
+    ⟨o_j, y⟩/√L = a w y_1 + b S/(d − 2) + c y_d, where S is a sum of d − 2 signs: every class has the mass 1/(d − 2).
     Extension.  Claim: count-law.
 
     Examples
@@ -407,11 +407,11 @@ def critical_gain(a):
     Returns
     -------
     Fraction
-        K = M/(1 − M) with M = (P_{1/4} + P_{3/4})/2, the masses of linear attention.
+        K = w̄/(1 − w̄) with w̄ = (w_{1/4} + w_{3/4})/2, the masses of linear attention.
 
     Notes
     -----
-    P_ρ(R) = M at R = K(1 − ρ)/ρ.  K = (1+a)(8+3a)/(8+5a).  Extension.  Claim: counting-window.
+    w_ρ(R) = w̄ at R = K(1 − ρ)/ρ.  K = (1+a)(8+3a)/(8+5a).  Extension.  Claim: counting-window.
 
     Examples
     --------
@@ -423,7 +423,7 @@ def critical_gain(a):
 
 
 def slack(data, kernel="softmax"):
-    """Return ``s = |a P − g|``, the distance of the marked row's mass from the threshold, to 12 digits.
+    """Return ``s = |a w − g|``, the distance of the marked row's mass from the threshold, to 12 digits.
 
     Examples
     --------
@@ -432,7 +432,7 @@ def slack(data, kernel="softmax"):
     """
     require_instance("data", data, CountData)
     mass = marked_mass(data.n, data.a, data.share, kernel)[0]
-    low, _ = mass.enclosure(50)  # these are digits of 1 − P, so that a may be far larger than s
+    low, _ = mass.enclosure(50)  # these are digits of 1 − w, so that a may be far larger than s
     return abs(float(data.a * low - data.gap))
 
 
@@ -461,7 +461,7 @@ def differ_bound(data):
     Returns
     -------
     float
-        ¼E(s) + ½E(g) + ¼E(2c + g − a), E(x) = exp(−x²(d−2)/(2b²)), s = a P_{1/4} − g in the marked row; at most 1.
+        ¼E(s) + ½E(g) + ¼E(2c + g − a), E(x) = exp(−x²(d−2)/(2b²)), s = a w_{1/4} − g in the marked row; at most 1.
 
     Notes
     -----
@@ -496,8 +496,8 @@ def any_threshold_bound(data, kernel="softmax"):
     Returns
     -------
     float
-        κ(N_1 + N_2)/2, at most 1: κ is the largest mass of Bin(d − 2, 1/2), and N = ⌈a(P_{3/4} − P_{1/4})(d − 2)/(2b)⌉
-        with the masses in marked rows and in unmarked ones.
+        P_max (J_1 + J_2)/2, at most 1: P_max is the largest mass of Bin(d − 2, 1/2), and
+        J = ⌈a(w_{3/4} − w_{1/4})(d − 2)/(2b)⌉ with the masses in marked rows and in unmarked ones.
 
     Notes
     -----

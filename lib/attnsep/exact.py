@@ -28,12 +28,12 @@ def sum_law(weights):
     Parameters
     ----------
     weights : sequence of int, Fraction or str, length n
-        w; a string is read as a decimal or a ratio.  No floats: their ties would be those of rounded numbers.
+        u; a string is read as a decimal or a ratio.  No floats: their ties would be those of rounded numbers.
 
     Returns
     -------
     dict of Fraction to int
-        For each value of ⟨w, σ⟩, the number of sign vectors σ ∈ {±1}^n that give it; the numbers add up to 2^n.
+        For each value of ⟨u, σ⟩, the number of sign vectors σ ∈ {±1}^n that give it; the numbers add up to 2^n.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def sum_law(weights):
 
     Notes
     -----
-    Equal ``|w_i|`` are one group, whose law is a binomial; groups are convolved.  Claim: sign-sum-law.
+    Equal ``|u_i|`` are one group, whose law is a binomial; groups are convolved.  Claim: sign-sum-law.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def tail(weights, s, *, strict=False):
     Returns
     -------
     Fraction
-        P[⟨w, σ⟩ ≥ s], or P[⟨w, σ⟩ > s] if strict.
+        P[⟨u, σ⟩ ≥ s], or P[⟨u, σ⟩ > s] if strict.
 
     Raises
     ------
@@ -468,8 +468,8 @@ def worst_scores(n, low, high, marked=0.0):
     Notes
     -----
     A norm over a positive linear form is quasi-convex, so a corner of [ℓ, h]^n attains the maximum.  With
-    N = M² + (n−k)ℓ² + kh² and D = M + (n−k)ℓ + kh the sign of d(N/D²)/dk is that of (h+ℓ)D − 2N, which decreases
-    in k: so N/D² rises up to k = ((h+ℓ)D_0 − 2N_0)/(h²−ℓ²) and falls after it.  Without M this is n/(1 + h/ℓ).
+    Q = M² + (n−k)ℓ² + kh² and D = M + (n−k)ℓ + kh the sign of d(Q/D²)/dk is that of (h+ℓ)D − 2Q, which decreases
+    in k: so Q/D² rises up to k = ((h+ℓ)D_0 − 2Q_0)/(h²−ℓ²) and falls after it.  Without M this is n/(1 + h/ℓ).
     Claim: norm-worst.
 
     Examples
@@ -484,11 +484,11 @@ def worst_scores(n, low, high, marked=0.0):
         raise ValueError(f"low = {low}, high = {high}, marked = {marked}: must be of sizes from 1e-100 to 1e100")
     if low == high:
         return [(low, n), (high, 0)]
-    N, D = marked**2 + n * low**2, marked + n * low
-    top = min(max(((high + low) * D - 2 * N) / (high**2 - low**2), 0), n)
+    Q, D = marked**2 + n * low**2, marked + n * low
+    top = min(max(((high + low) * D - 2 * Q) / (high**2 - low**2), 0), n)
     k = max(
         (math.floor(top), math.ceil(top)),
-        key=lambda k: (N + k * (high**2 - low**2)) / (D + k * (high - low)) ** 2,
+        key=lambda k: (Q + k * (high**2 - low**2)) / (D + k * (high - low)) ** 2,
     )
     return [(low, n - k), (high, k)]
 

@@ -9,7 +9,7 @@ from textwrap import fill
 
 import numpy as np
 
-SOFTMAX, LINEAR = "#006BA4", "#C85200"  # the two mechanisms, everywhere in the book
+SOFTMAX, LINEAR = "#006BA4", "#C85200"  # the two attentions, everywhere in the book
 OTHERS = ("#333333", "#7A3E9D", "#00795A", "#B3246B")  # every colour has a contrast of at least 4 with white
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 STYLE = {
@@ -50,7 +50,7 @@ def _asking(title, figure):
 
 
 def _colours(labels):
-    """Return one colour for each label: a mechanism has its own, whatever else is drawn."""
+    """Return one colour for each label: an attention has its own, whatever else is drawn."""
     names = {"softmax": SOFTMAX, "exp": SOFTMAX, "linear": LINEAR}  # exp is softmax without its normaliser
     owners = [next((name for name in names if label.startswith(name)), None) for label in labels]
     others = iter(OTHERS if any(owners) else (SOFTMAX, LINEAR, *OTHERS))
@@ -63,7 +63,7 @@ def _typeset(label):
 
 
 def four_panels(weights, *, title):
-    """Draw n times the weights of one query, mechanism by data set.
+    """Draw n times the weights of one query, attention by data set.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def why_and_whence(n, weights, fires, *, title, since):
     weights : dict of str to array, shape (k,)
         For ``softmax`` and ``linear`` the weight of the marked token.
     fires : dict of str to array, shape (k,)
-        Probabilities by label, at most six; a label begins with its mechanism.
+        Probabilities by label, at most six; a label begins with its attention.
     title : str
         The question that the figure answers.
     since : int
@@ -166,14 +166,14 @@ def kronecker(K, x, scores, *, title):
 
 
 def flat_bands(weights, bands, *, title):
-    """Draw n times the weights on V_0 inside their proved bands, mechanism by mechanism.
+    """Draw n times the weights on V_0 inside their proved bands, one panel for each attention.
 
     Parameters
     ----------
     weights : dict of str to array, shape (n,)
-        By mechanism, ``softmax`` first.
+        By attention, ``softmax`` first.
     bands : dict of str to tuple of float
-        Lower and upper bound of each mechanism's weights.
+        Lower and upper bound of each attention's weights.
     title : str
         The question that the figure answers.
 
@@ -202,9 +202,9 @@ def spike_against_n(n, ranges, measured, *, title):
     n : array, shape (k,)
         Numbers of tokens of the bands.
     ranges : dict of str to tuple of array, shape (k,)
-        By mechanism, smallest and largest weight of the marked token that V_1 allows.
+        By attention, smallest and largest weight of the marked token that V_1 allows.
     measured : dict of str to list of (int, float)
-        By mechanism, pairs of n and the weight of one drawn matrix.
+        By attention, pairs of n and the weight of one drawn matrix.
     title : str
         The question that the figure answers.
 
@@ -357,7 +357,7 @@ def tail_against_bound(s, exact, bound, *, title):
 
 
 def signed_sums(samples, tau, *, title):
-    """Draw histograms of ⟨f, σ⟩, mechanism by data set, with the threshold.
+    """Draw histograms of ⟨f, σ⟩, attention by data set, with the threshold.
 
     Parameters
     ----------

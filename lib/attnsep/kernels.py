@@ -348,8 +348,8 @@ def entmax(scores):
 
     Notes
     -----
-    Peters, Niculae and Martins (2019).  With w = max(score/2 − θ, 0) the norm ‖w‖ is convex in θ and falls, with the
-    slope −Σw/‖w‖, so Newton's method finds where it is 1.  Extension.  Definition: def-kernels.
+    Peters, Niculae and Martins (2019).  With z = max(score/2 − θ, 0) the norm ‖z‖ is convex in θ and falls, with the
+    slope −Σz/‖z‖, so Newton's method finds where it is 1.  Extension.  Definition: def-kernels.
 
     Examples
     --------

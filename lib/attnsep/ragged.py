@@ -200,7 +200,7 @@ def column_bound(data, kernel="softmax"):
     Returns
     -------
     float
-        Σ_w exp(−(gap − a w)²/(2b²‖w‖²)) over the distinct rows, or 1 where some a w ≥ gap; never above 1.
+        Σ_w exp(−(gap − a w)²/(2b²Q_w)) over the distinct rows, or 1 where some a w ≥ gap; never above 1.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def column_bound(data, kernel="softmax"):
 
     Notes
     -----
-    ‖w‖² = (w + (t_{k*} − 1)r)² + r² Σ_{k≠k*} t_k², r = (1 − w)/(n − 1).  If Σ(t_k/n)² → 0 and w → 0, then ‖w‖² → 0 and
+    Q_w = (w + (t_{k*} − 1)r)² + r² Σ_{k≠k*} t_k², r = (1 − w)/(n − 1).  If Σ(t_k/n)² → 0 and w → 0, then Q_w → 0 and
     the bound vanishes.  Extension.  Claim: ragged-silent.
 
     Examples

@@ -82,20 +82,20 @@ def _one_minus_ratio(R0, R1):
     return -math.expm1(-float(min(R1.exponent - R0.exponent, 10**300)) * math.log(R1.base))
 
 
-def total_variation(distance, s):
+def total_variation(distance, noise):
     """Total variation of two Gaussians of one standard deviation: what separates them, as a probability.
 
     Parameters
     ----------
     distance : float
         Distance Δ of their means, finite and at least 0.
-    s : float
-        Standard deviation of every entry, finite and above 0.
+    noise : float
+        Standard deviation ν of every entry, finite and above 0.
 
     Returns
     -------
     float
-        erf(Δ/(2√2 s)).
+        erf(Δ/(2√2 ν)).
 
     Raises
     ------
@@ -109,15 +109,15 @@ def total_variation(distance, s):
     """
     if (distance := require_real("distance", distance)) < 0:
         raise ValueError(f"distance = {distance}: must be at least 0")
-    return math.erf(distance / require_positive("s", s) / math.sqrt(8))
+    return math.erf(distance / require_positive("noise", noise) / math.sqrt(8))
 
 
-def accuracy(distance, s):
+def accuracy(distance, noise):
     """Accuracy of the best readout of all, for two equally likely outputs with Gaussian noise on every entry.
 
     Parameters
     ----------
-    distance, s
+    distance, noise
         As in `total_variation`.
 
     Returns
@@ -139,7 +139,7 @@ def accuracy(distance, s):
     >>> accuracy(0, 1), round(accuracy(2, 1), 6)
     (0.5, 0.841345)
     """
-    return (1 + total_variation(distance, s)) / 2
+    return (1 + total_variation(distance, noise)) / 2
 
 
 def distance_table(n, d, strengths, c, kernel="softmax"):
@@ -170,15 +170,15 @@ def distance_table(n, d, strengths, c, kernel="softmax"):
     return [[distances(n, d, x, y, c, kernel).output for y in strengths] for x in strengths]
 
 
-def several(table, s):
+def several(table, noise):
     """Bounds of the best accuracy when K outputs are equally likely.
 
     Parameters
     ----------
     table : sequence of sequence of float, shape (K, K)
         Distances of the outputs, 0 on the diagonal.
-    s : float
-        Standard deviation of the noise on every entry.
+    noise : float
+        Standard deviation ν of the noise on every entry.
 
     Returns
     -------
@@ -205,13 +205,13 @@ def several(table, s):
         raise ValueError(f"table: {len(table)} rows, must be square and have at least one")
     if any(require_real("table", distance) < 0 for row in table for distance in row):
         raise ValueError(f"table = {table}: must have no distance below 0")
-    tv = [[total_variation(distance, s) for distance in row] for row in table]
+    tv = [[total_variation(distance, noise) for distance in row] for row in table]
     K = len(table)
     misses = [min(1.0, math.fsum((1 - x) / 2 for j, x in enumerate(row) if j != i)) for i, row in enumerate(tv)]
     return 1 - math.fsum(misses) / K, min(1.0, *((1 + math.fsum(row)) / K for row in tv))
 
 
-def recovery_probability(n, a, within, s, kernel="softmax"):
+def recovery_probability(n, a, within, noise, kernel="softmax"):
     """Probability that the strength a is found from the noisy first column to within a tolerance.
 
     Parameters
@@ -222,8 +222,8 @@ def recovery_probability(n, a, within, s, kernel="softmax"):
         The strength, at least `within`.
     within : int, float, Fraction or str
         Largest error allowed, at least 0.
-    s : float
-        Standard deviation of the noise on every entry.
+    noise : float
+        Standard deviation ν of the noise on every entry.
     kernel : str
         softmax or linear.
 
@@ -239,22 +239,22 @@ def recovery_probability(n, a, within, s, kernel="softmax"):
 
     Notes
     -----
-    h grows with a, and the mean of n − 1 noisy entries is h(a) + s Z/√(n−1).  So the event is
-    h(a − within) ≤ h(a) + s Z/√(n−1) ≤ h(a + within).  Extension.  Claim: regression.
+    h grows with a, and the mean of n − 1 noisy entries is h(a) + ν Z/√(n−1).  So the event is
+    h(a − within) ≤ h(a) + ν Z/√(n−1) ≤ h(a + within).  Extension.  Claim: regression.
 
     Examples
     --------
     >>> [round(recovery_probability(10**6, 0.7, 0.05, 1, kernel), 6) for kernel in tokens.KERNELS]
     [1.0, 0.000356]
     """
-    a, within, s = require_decimal("a", a), require_decimal("within", within), require_positive("s", s)
+    a, within, noise = require_decimal("a", a), require_decimal("within", within), require_positive("noise", noise)
     if within > a or a + within > 10**300:
         raise ValueError(f"within = {within}: must be at most a = {a}, and a + within at most 1e300")
     n, kernel = require_integer("n", n, least=2), require_pair(kernel)
     scale = math.sqrt(math.log(n)) * math.sqrt(n - 1)
     low, middle, high = (float(x) * tokens.weights(n, x, kernel).q for x in (a - within, a, a + within))
     steps = (scale * (middle - low), scale * (high - middle))
-    return sum(math.erf(step / s / math.sqrt(2)) for step in steps) / 2
+    return sum(math.erf(step / noise / math.sqrt(2)) for step in steps) / 2
 
 
 def rounded(x, form):
@@ -317,7 +317,7 @@ def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
     Returns
     -------
     float
-        P[⟨c_j*, y⟩ rounds differently for a0 and a1], the same uniform y ∈ {±1}^d for both.
+        P[⟨o_j*, y⟩ rounds differently for a0 and a1], the same uniform y ∈ {±1}^d for both.
 
     Raises
     ------

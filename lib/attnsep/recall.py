@@ -20,14 +20,14 @@ def recall_floor(pairs, features):
     Parameters
     ----------
     pairs : int
-        N: keys, each with a unit vector of its own as value.
+        n: keys, each with a unit vector of its own as value.
     features : int
-        m: numbers that the feature map gives for each key or query.
+        M: numbers that the feature map gives for each key or query.
 
     Returns
     -------
     Fraction
-        ½(1 − m/N), and 0 for m ≥ N.
+        ½(1 − M/n), and 0 for M ≥ n.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def recall_floor(pairs, features):
 
     Notes
     -----
-    The N×N matrix W of the weights has rank at most m, and ‖I − W‖² ≥ N − m.  Extension.  Claim: recall-floor.
+    The n×n matrix W of the weights has rank at most M, and ‖I − W‖² ≥ n − M.  Extension.  Claim: recall-floor.
 
     Examples
     --------

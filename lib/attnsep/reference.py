@@ -309,7 +309,7 @@ def attend(q, k, v, kernel="softmax"):
 
 
 def values(A1, A2, A3, X, kernel="softmax"):
-    """Rows c_j = A3ᵀ f_j by the letter: every score from the Kronecker matrix, every weight, every sum.
+    """Rows o_j = A3ᵀ f_j by the letter: every score from the Kronecker matrix, every weight, every sum.
 
     Examples
     --------

@@ -39,9 +39,9 @@ def fired_networks(rng, n, d, m, a, c, kernel, gap=0.1, *, draws=1000):
 
     Notes
     -----
-    No matrix of tokens is made.  Window: softmax over the N tokens at most w places away.  With g = gap + c(1 − y_d) a
-    row that sees the marked token exceeds τ if and only if
-    b Σ_{i≠j*} y_{class(i)} > g(N−1) + R(g − a y_1 − b y_{k*}), and one that does not if b Σ y_{class(i)} > g N.
+    No matrix of tokens is made.  Window: softmax over the `seen` tokens near a row's own.  With g = gap + c(1 − y_d)
+    a row that sees the marked token exceeds τ if and only if
+    b Σ_{i≠j*} y_{class(i)} > g(seen − 1) + R(g − a y_1 − b y_{k*}), and one that does not if b Σ y_{class(i)} > g seen.
     Whole numbers against an exact floor, so ties are right.
     Performer: the weights of the d − 2 classes and of the marked token from the logarithms of their features.
     Extension.  Claim: sampled-kernels.
@@ -90,15 +90,15 @@ def _window_rows(data, width):
 
 
 def _window_floor(data, rows, y_first, y_own, y_last):
-    """Return a function: the floor that the sum of the other tokens' signs must exceed in a row that sees N tokens."""
+    """Return a function: the floor that the other tokens' signs must exceed in a row that sees so many tokens."""
     g, b = data.gap + data.c * (1 - y_last), data.b
     level, slope = g / b, (g - data.a * y_first - b * y_own) / b
 
-    def floor(N, sees, own):
+    def floor(seen, sees, own):
         if not sees:
-            return min(math.floor(level * N), N)
-        # From −N − 1, always, to N, never.
-        return floor_linear(level * (N - 1) + N, slope, rows[0] if own else rows[1], 2 * N) - N
+            return min(math.floor(level * seen), seen)
+        # From −seen − 1, always, to seen, never.
+        return floor_linear(level * (seen - 1) + seen, slope, rows[0] if own else rows[1], 2 * seen) - seen
 
     return floor
 

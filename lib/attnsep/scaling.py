@@ -231,7 +231,7 @@ def accuracies(n, d, m, a0, a1, c, gap=0.1):
     Returns
     -------
     Accuracies
-        1/2 + (P[fires on D_1] − P[fires on D_0])/2 for each mechanism.
+        1/2 + (P[fires on D_1] − P[fires on D_0])/2 for each attention.
 
     Raises
     ------

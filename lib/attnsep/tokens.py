@@ -169,7 +169,7 @@ def values_closed(n, d, a, c, kernel="softmax"):
 
     Notes
     -----
-    c_j = √L (a w; b(w + (t−1)r) at k*, b t r at each other class; c), r = (1−w)/(n−1), L = log n.
+    o_j = √L (a w; b(w + (t−1)r) at k*, b t r at each other class; c), r = (1−w)/(n−1), L = log n.
     Completed.  Claim: values-in-closed-form.
 
     Examples
@@ -210,7 +210,7 @@ def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
     Returns
     -------
     float
-        π = P[⟨c_j, y⟩ > τ for some row j], y ∈ {±1}^d uniform, to 12 digits also where it is tiny.
+        π = P[⟨o_j, y⟩ > τ for some row j], y ∈ {±1}^d uniform, to 12 digits also where it is tiny.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def column_probability(n, d, a, c, kernel="softmax", gap=0.1):
 
     Notes
     -----
-    ⟨c_j, y⟩/√L = a w y_1 + b(w_* y_{k*} + w_o S) + c y_d, where S is a sum of d − 3 signs: eight patterns of
+    ⟨o_j, y⟩/√L = a w y_1 + b(w_* y_{k*} + w_o S) + c y_d, where S is a sum of d − 3 signs: eight patterns of
     (y_1, y_{k*}, y_d), and a binomial tail for each.  Completed.  Claims: column-law, column-ties, kernel-law-exact.
 
     Examples
@@ -290,12 +290,12 @@ def class_floor(data, rows, sight, y_first, y_own, y_last):
     Returns
     -------
     int
-        From −N − 1 (always) to N (never), for N tokens seen.
+        From −seen − 1 (always) to seen (never), the number of tokens that the row sees.
 
     Notes
     -----
-    With w = R/(R + N − 1) a row exceeds τ if and only if
-    b Σ_{k≠k*} t_k y_k > g(N−1) − b(t_{k*}−1)y_{k*} + R(g − a y_1 − b y_{k*}), g = gap + c(1 − y_d).
+    With w = R/(R + seen − 1) a row exceeds τ if and only if
+    b Σ_{k≠k*} t_k y_k > g(seen − 1) − b(t_{k*}−1)y_{k*} + R(g − a y_1 − b y_{k*}), g = gap + c(1 − y_d).
     The left side over b is a whole number, so the floor of the right side over b decides, and of the two rows the
     one with the smaller right side.  Extension.
 
@@ -305,9 +305,9 @@ def class_floor(data, rows, sight, y_first, y_own, y_last):
     >>> [class_floor(data, gains(4, 1), seen(data), *signs) for signs in ((1, 1, 1), (1, -1, 1), (-1, -1, -1))]
     [-5, -5, 4]
     """
-    N, b, g = sight.tokens, data.b, data.gap + data.c * (1 - y_last)
-    level, slope = g * (N - 1) - b * (sight.own - 1) * y_own, g - data.a * y_first - b * y_own
-    return lowest_floor(level / b + N, slope / b, rows, 2 * N) - N
+    seen, b, g = sight.tokens, data.b, data.gap + data.c * (1 - y_last)
+    level, slope = g * (seen - 1) - b * (sight.own - 1) * y_own, g - data.a * y_first - b * y_own
+    return lowest_floor(level / b + seen, slope / b, rows, 2 * seen) - seen
 
 
 def least_plus(data, rows, y_first, y_own, y_last):
@@ -457,7 +457,7 @@ def column_bounds(n, d, a, c, kernel="softmax", gap=0.1):
     -------
     tuple of float
         (low, high) with low ≤ π ≤ high: low = 1/8 if a w > gap in some row, else 0; high = the sum of
-        exp(−(gap − a w)²/(2b²‖w‖²)) over the distinct rows if all a w < gap, else 1, and never above 1.
+        exp(−(gap − a w)²/(2b²Q_w)) over the distinct rows if all a w < gap, else 1, and never above 1.
 
     Raises
     ------
@@ -466,7 +466,7 @@ def column_bounds(n, d, a, c, kernel="softmax", gap=0.1):
 
     Notes
     -----
-    ‖w‖² = (w + (t−1)r)² + (d−3)(t r)², r = (1−w)/(n−1), where all tokens are seen.  Softmax has two distinct rows if
+    Q_w = (w + (t−1)r)² + (d−3)(t r)², r = (1−w)/(n−1), where all tokens are seen.  Softmax has two distinct rows if
     a > 0, linear attention one.
     Completed.  Claims: main-theorem-softmax-fires, main-theorem-softmax-silent, main-theorem-linear-silent.
 
@@ -486,7 +486,7 @@ def column_bounds(n, d, a, c, kernel="softmax", gap=0.1):
 @lru_cache(maxsize=10_000)
 def _column_bounds(data, kernel):
     rows, sight = gains(data.n, data.a, kernel, d=data.d), seen(data, kernel)
-    # a w > gap if and only if gap (N − 1) + R (gap − a) < 0, decided without rounding.
+    # a w > gap if and only if gap (seen − 1) + R (gap − a) < 0, decided without rounding.
     if lowest_floor(data.gap * (sight.tokens - 1), data.gap - data.a, rows, 0) < 0:
         return 0.125, 1.0
     return 0.0, class_bound(data, rows, sight, weights(data.n, data.a, kernel, d=data.d))
@@ -505,11 +505,11 @@ def class_bound(data, rows, sight, found):
     Returns
     -------
     float
-        The sum of exp(−(gap − a w)²/(2b²‖w‖²)) over the distinct rows, or 1 where some a w ≥ gap; never above 1.
+        The sum of exp(−(gap − a w)²/(2b²Q_w)) over the distinct rows, or 1 where some a w ≥ gap; never above 1.
 
     Notes
     -----
-    ‖w‖² is the sum of the squared weights of the classes.  Completed.  Claims: main-theorem-softmax-silent,
+    Q_w is the sum of the squared weights of the classes.  Completed.  Claims: main-theorem-softmax-silent,
     main-theorem-linear-silent, ragged-silent.
     """
     return min(1.0, math.fsum(_row_bound(data, sight, *pair) for pair in _distinct(rows, found)))
@@ -589,7 +589,7 @@ def kernel_bounds(n, d, a, c, kernel="softmax", gap=0.1):
     """
     data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
     rows, sight, found = gains(n, a, kernel, d=d), seen(data, kernel), weights(n, a, kernel, d=d)
-    # (a + b)w > gap if and only if gap (N − 1) + R (gap − a − b) < 0, decided without rounding.
+    # (a + b)w > gap if and only if gap (seen − 1) + R (gap − a − b) < 0, decided without rounding.
     if lowest_floor(data.gap * (sight.tokens - 1), data.gap - data.a - data.b, rows, 0) < 0:
         return 0.0625, 1.0
     return 0.0, min(1.0, math.fsum(_others_bound(data, sight, *pair) for pair in _distinct(rows, found)))

@@ -1,4 +1,4 @@
-"""Laws of the four mechanisms against all sign vectors at 60 digits, and every guard."""
+"""Laws of the four attentions against all sign vectors at 60 digits, and every guard."""
 
 from fractions import Fraction
 from itertools import product
@@ -21,7 +21,7 @@ def number(x):
 
 
 def rows(n, d, a, c, kernel, normalised):
-    """All c_j from the definitions, in 60 digits; token 0 is marked."""
+    """All o_j from the definitions, in 60 digits; token 0 is marked."""
     a, c, L = number(Fraction(a)), number(Fraction(c)), mp.log(n)
     A = [[a * (i == 0)] + [(1 - c) * (i % (d - 2) == k) for k in range(d - 2)] + [c] for i in range(n)]
     A = [[mp.sqrt(L) * x for x in row] for row in A]

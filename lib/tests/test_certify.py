@@ -481,7 +481,7 @@ def test_growths_are_the_derivatives(rng):
 
 
 def class_bound(n, t, a, c, w):
-    """(0.1 − a w)²/(2 b² ‖w‖²), with the class weights added up token by token."""
+    """(0.1 − a w)²/(2 b² Q_w), with the class weights added up token by token."""
     classes = [mp.mpf(0)] * (n // t)
     for token in range(n):
         classes[token % (n // t)] += w if token == 0 else (1 - w) / (n - 1)

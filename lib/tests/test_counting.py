@@ -159,7 +159,7 @@ def test_points_of_the_bound_are_the_definition_at_60_digits(kernel):
 
 @pytest.mark.parametrize(("d", "a", "points"), [(4, 2, 1), (16, 1, 4), (35, Fraction(1, 2), 5)])
 def test_a_whole_number_of_points_is_not_rounded_up(d, a, points):
-    """a(P_{3/4} − P_{1/4})(d − 2)/(2b) is whole here, where a double of it may be a little more."""
+    """a(w_{3/4} − w_{1/4})(d − 2)/(2b) is whole here, where a double of it may be a little more."""
     data = CountData(n=4 * (d - 2), d=d, a=a, c="0.2", share="1/4")
     bound = Fraction(math.comb(d - 2, (d - 2) // 2), 2 ** (d - 2)) * points
     assert counting.any_threshold_bound(data, "linear") == pytest.approx(float(bound), rel=1e-12)

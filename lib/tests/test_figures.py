@@ -156,7 +156,7 @@ def test_why_and_whence_draws_both_panels_and_where_the_answer_holds():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["softmax on $D_{1}$", "linear on $D_{1}$"]
 
 
-def test_a_figure_asks_its_question_and_a_mechanism_keeps_its_colour():
+def test_a_figure_asks_its_question_and_an_attention_keeps_its_colour():
     series = {"linear, n = 10^4": [1, 2], "other": [3, 4], "softmax": [5, 6]}
     figure = figures.curves([1, 2], series, title="Which is it?", x_label="x", y_label="y")
     assert figure.get_suptitle() == "Which is it?"
@@ -184,7 +184,7 @@ def test_every_colour_stands_out_from_white():
 
 
 @pytest.mark.parametrize("receptors", [np.eye(3), *map(np.array, DICHROMATS)], ids=["all", "no red", "no green"])
-def test_the_two_mechanisms_differ_for_colour_blind_eyes(receptors):
+def test_the_two_attentions_differ_for_colour_blind_eyes(receptors):
     softmax, linear = (receptors @ linear_rgb(colour) for colour in (figures.SOFTMAX, figures.LINEAR))
     assert np.linalg.norm(softmax - linear) > 0.25
 

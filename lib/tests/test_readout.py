@@ -61,7 +61,7 @@ def test_accuracy():
 def test_accuracy_rejects(bad):
     with pytest.raises(ValueError, match="distance"):
         readout.accuracy(bad, 1)
-    with pytest.raises(ValueError, match="s = "):
+    with pytest.raises(ValueError, match="noise = "):
         readout.accuracy(1, bad)
 
 

@@ -531,7 +531,7 @@ def ragged(sizes, own, a, c, rows):
 
 
 def test_ragged_classes():
-    """Half of all tokens in one class: both mechanisms fire on D_0 with ¼; a share of 0.15 lets them fall silent."""
+    """Half of all tokens in one class: both attentions fire on D_0 with ¼; a share of 0.15 lets them fall silent."""
     for n, share, rows in product((1024, 4096), (0.5, 0.15), (softmax_rows, linear_rows)):
         big = round(share * n)
         sizes = np.array([1] * (n - big) + [big])

@@ -24,7 +24,7 @@ def number(x):
 
 
 def outputs(n, d, a, c, kernel, marked=0):
-    """All rows c_j / √L from the definitions: matrices, scores, weights, values, in 60 digits."""
+    """All rows o_j / √L from the definitions: matrices, scores, weights, values, in 60 digits."""
     a, c = Fraction(a), Fraction(c)
     A = [[a * (i == marked)] + [(1 - c) * (i % (d - 2) == k) for k in range(d - 2)] + [c] for i in range(n)]
     sums = [sum(row) for row in A]
@@ -49,7 +49,7 @@ def row_weights(s, sums, kernel, n, d):
         u = [mp.power(n, x) * (i in kept) for i, x in enumerate(u)]
     elif name == "sigmoid":
         u = [1 / (1 + mp.power(n, -x)) for x in u]
-    elif name == "elu+1":  # φ(s √L · 1_d) is one number, and the entries of a key are not negative
+    elif name == "elu+1":  # ψ(γ √L · 1_d) is one number, and the entries of a key are not negative
         u = [d + mp.sqrt(L) * number(other) for other in sums]
     elif name == "hard":
         u = [mp.mpf(score == max(scores)) for score in scores]

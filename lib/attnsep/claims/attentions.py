@@ -44,11 +44,11 @@ definition(
     mark="extension",
     source="none: kernels beyond softmax and linear",
     chapter=CHAPTER,
-    statement=r"A kernel turns a row's scores $s_i$ into weights that sum to one. Proportional to $g(s_i)$: softmax "
-    r"$e^{\beta s}$, linear $s$, degree $\beta$ $s^\beta$, squared ReLU $\max(s,0)^2$, sigmoid $1/(1+e^{-s})$. To "
-    r"$\langle\phi(q),\phi(k_i)\rangle$: elu+1, ReLU, performer ($M$ random features). Softmax over fewer tokens: "
-    r"top-$k$ (ties to the lowest index), window $|i-l| \le w$. Projections: sparsemax, 1.5-entmax. Hard: the "
-    r"largest scores share.",
+    statement=r"A kernel turns a row's scores $v_i$ into weights that sum to one. Proportional to $u(v_i)$: softmax "
+    r"$e^{\beta v}$, linear $v$, degree $\beta$ $v^\beta$, squared ReLU $\max(v,0)^2$, sigmoid $1/(1+e^{-v})$. To "
+    r"$\langle\psi(q),\psi(k_i)\rangle$: elu+1, ReLU, performer ($M$ random features). Softmax over fewer tokens: "
+    r"top-$k$ (ties to the lowest index), window (a number of places to either side). Projections: sparsemax, "
+    r"1.5-entmax. Hard: the largest scores share.",
 )
 
 
@@ -58,13 +58,13 @@ definition(
     source=QUESTION,
     level="verified",
     chapter=CHAPTER,
-    statement=r"On matrices of the token data every kernel but window and performer gives the marked token the "
-    r"weight $w = \frac{R}{R+n-1}$, with one gain $R$ for its own row ($o = 1+a$) and one for all others ($o = 1$). "
-    r"$R$ is $n^{\beta oa}$ for softmax; $1+a$ for linear and ReLU; $(1+a)^\beta$ for degree $\beta$ (squared ReLU: "
-    r"2); $\frac{d+(1+a)\sqrt L}{d+\sqrt L}$ for elu+1; $\frac{1+n^{-o}}{1+n^{-o(1+a)}}$ for sigmoid. With $\Delta = "
-    r"oaL$: sparsemax has $w = \min(1, \frac{1+(n-1)\Delta}{n})$; 1.5-entmax has $\sqrt w - \sqrt{\frac{1-w}{n-1}} = "
-    r"\frac\Delta2$ if $\Delta < 2$, else $w = 1$; hard attention has $w = 1$ if $a > 0$. Top-$k$: as softmax, with "
-    r"$k$ in place of $n$ in the weight.",
+    statement=r"On matrices of the token data every kernel but window and performer gives the marked token the weight "
+    r"$w = \frac{R}{R+n-1}$, with one gain $R$ for its own row ($\gamma = 1+a$) and one for all others ($\gamma = "
+    r"1$). $R$ is $n^{\beta \gamma a}$ for softmax; $1+a$ for linear and ReLU; $(1+a)^\beta$ for degree $\beta$ "
+    r"(squared ReLU: 2); $\frac{d+(1+a)\sqrt L}{d+\sqrt L}$ for elu+1; $\frac{1+n^{-\gamma}}{1+n^{-\gamma(1+a)}}$ for "
+    r"sigmoid. With $\Delta = \gamma aL$: sparsemax has $w = \min(1, \frac{1+(n-1)\Delta}{n})$; 1.5-entmax has $\sqrt "
+    r"w - \sqrt{\frac{1-w}{n-1}} = \frac\Delta2$ if $\Delta < 2$, else $w = 1$; hard attention has $w = 1$ if $a > "
+    r"0$. Top-$k$: as softmax, with $k$ in place of $n$ in the weight.",
     uses=["def-kernels", "lemma-d-2-weights"],
     control="the matrix has a larger a by this",
     violations=(1e-18, 1e-9),
@@ -122,14 +122,14 @@ RATIONAL = ("softmax", "softmax:2", "linear", "polynomial:3", "squared-relu", "s
     r"that softmax has with $n^{a(1+a)}$ and $n^a$: eight signs times a binomial sum. For top-$k$ the sum runs over "
     r"the $k$ tokens that are kept, class by class. Checked against all $2^d$ sign vectors where $R$ is rational.",
     uses=["kernel-weights", "column-law", "ragged-law"],
-    control="the law's gap is larger by this",
-    violations=(0, 0.001, 0.002),
+    control="the law's gap is smaller by this, so that ties fire",
+    violations=(0, 1e-9),
 )
 def kernel_law_exact(xp, broken=None):
     tops = ("topk:1", "topk:2", "topk:5", "topk:10", "topk:11", "topk:16")
     for d, a, c, kernel in product((4, 6, 10), (0, Fraction(1, 2), 1), ("0.5", "0.6"), (*RATIONAL, *tops)):
         data = TokenData(n=16, d=d, a=a, c=c)
-        law = tokens.column_probability(16, d, a, c, kernel, GAP + exactly(broken))
+        law = tokens.column_probability(16, d, a, c, kernel, GAP - exactly(broken))
         yield equal(Fraction(law), _enumerated(data, kernel), n=16, d=d, a=float(a), c=float(data.c))
 
 
@@ -290,7 +290,7 @@ SIMULATED = (*ONE_GAIN, "topk:16", "topk:100")
     r"frequency.",
     uses=["kernel-law-exact"],
     control="the networks have this many columns more than the law",
-    violations=(2, 8),
+    violations=(3, 4, 8),
 )
 def kernels_simulated(xp, broken=None):
     rng, draws = generator(6100), 400
@@ -323,7 +323,7 @@ def _fired(y, draws, data, kernel, xp):
     r"$D_1$ ($a_1 = 0.8$).",
     uses=["def-kernels"],
     control="the gap of the drawn frequencies is larger by this",
-    violations=(0.04, 0.1),
+    violations=(0.04, 0.059, 0.065, 0.1),
 )
 def sampled_kernels(xp, broken=None):
     rng, (n, d), draws, gap = generator(6200), (128, 34), 300, GAP + exactly(broken)
@@ -501,8 +501,9 @@ LOTS = 0.2, 0.75
     r"separate.",
     uses=["sampled-kernels"],
     assumes="500 networks, fresh features for each; intervals of level 1 − 10⁻⁹",
+    # 500 networks tell no fewer columns apart with intervals of level 1 − 10⁻⁹, and a run of them takes seconds.
     control="the network has this many columns more",
-    violations=(8, 48),
+    violations=(20, 48),
 )
 def random_features_draw_lots(xp, broken=None):
     rng, (n, d), draws = generator(6300), (512, 130), 500
@@ -527,7 +528,7 @@ NARROW, WIDE, LOUD, QUIET = 16, 256, 0.8, 0.2
     uses=["sampled-kernels"],
     assumes="200 networks; intervals of level 1 − 10⁻⁹",
     control="the wide window is smaller by this",
-    violations=(16, 160),
+    violations=(150, 160),
 )
 def windows_must_be_wide(xp, broken=None):
     rng, (n, d), draws = generator(6400), (2048, 514), 200

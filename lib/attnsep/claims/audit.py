@@ -1,6 +1,7 @@
 """Section 4 of the book, first part: the card's three mechanisms and their break conditions, with verdicts."""
 
 import math
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 
@@ -10,9 +11,9 @@ from attnsep import ablation, ragged, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import row_scores, values
 from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator, to_digits
-from attnsep.claims.one_query import EPS, rounding
+from attnsep.claims.one_query import BOUND_ROUNDING, EPS, rounding
 from attnsep.claims.sampled import inside_clopper_pearson
-from attnsep.claims.tokens import A0, A1, GAP, C, all_signs, token_cases
+from attnsep.claims.tokens import A0, A1, GAP, C, all_signs, stated_bound, token_cases
 from attnsep.data import TokenData
 from attnsep.kernels import KERNELS
 from attnsep.network import signs
@@ -93,8 +94,8 @@ definition(
     mark="completed",
     source="Mechanism 2; section 3.3",
     chapter=MECHANISMS,
-    statement=r"$u_j = \exp(\mathsf{A}_j x)$ (exp) or $\mathsf{A}_j x$ (linear); normalised: $c_j = A^\top f_j$ with "
-    r"$f_j = u_j/\alpha_j$; not normalised: $c_j = A^\top u_j$. The network and its threshold come after, as before. "
+    statement=r"$u_j = \exp(\mathsf{A}_j x)$ (exp) or $\mathsf{A}_j x$ (linear); normalised: $o_j = A^\top f_j$ with "
+    r"$f_j = u_j/\alpha_j$; not normalised: $o_j = A^\top u_j$. The network and its threshold come after, as before. "
     r"Exp normalised is softmax attention, linear normalised is $F_{\mathrm{lin}}$'s attention.",
 )
 
@@ -105,7 +106,7 @@ definition(
     source="Lemma D.2",
     level="verified",
     chapter=MECHANISMS,
-    statement=r"Without normalisation, with $u_j = U$ at $j^*$ and $V$ elsewhere: $c_j/\sqrt{L} = (aU,\ \dots,\ "
+    statement=r"Without normalisation, with $u_j = U$ at $j^*$ and $V$ elsewhere: $o_j/\sqrt{L} = (aU,\ \dots,\ "
     r"c(U + (n-1)V))$, with $b(U + (t-1)V)$ at the class of $j^*$ and $b\,t\,V$ at every other class.",
     uses=["lemma-d-2-scores", "def-four-mechanisms"],
     control="the matrices have a larger by this",
@@ -138,7 +139,7 @@ def raw_values_in_closed_form(xp, broken=None):
     uses=["raw-values-in-closed-form", "def-network-tokens"],
     assumes="checked on matrices against all sign vectors",
     control="the matrices have a larger by this",
-    violations=(1e-18, 0.005, 0.02),
+    violations=(1e-18, 0.0059, 0.0065),
 )
 def raw_column_law(xp, broken=None):
     for (n, d, a, c), (kernel, normalised) in product(
@@ -177,7 +178,7 @@ def raw_column_law(xp, broken=None):
     uses=["def-self-attention", "normaliser-keeps-ratios"],
     assumes="f_lin is normalised, as its name beside f_exp suggests",
     control="α_lin is replaced by its power with exponent 1 − this",
-    violations=(1e-18, 1e-12, 1),
+    violations=(1e-18, 1e-13),
 )
 def mechanism_2_no_normaliser(xp, broken=None):
     for data in token_cases():
@@ -202,6 +203,7 @@ def mechanism_2_no_normaliser(xp, broken=None):
     r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["column-law", "mechanism-2-no-normaliser"],
+    # The reading is off by 0.9, so no small change can make it hold: only the other attention does.
     control="the scores are exponentiated (1) or not (0)",
     violations=(0, 1),
 )
@@ -218,11 +220,12 @@ def mechanism_2_normalising_preserves(xp, broken=None):
     source="Mechanism 2",
     level="computed",
     chapter=MECHANISMS,
-    statement=r"A reading of “linear attention's lack of this normalization causes information loss”, with $c_j = "
+    statement=r"A reading of “linear attention's lack of this normalization causes information loss”, with $o_j = "
     r"A^\top u_j$: at every threshold $P[\text{fires on } D_1] - P[\text{fires on } D_0] \le 0.05$ "
     r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["raw-column-law"],
+    # The reading is off by nearly 1, so no small change can make it hold: only the other weights do.
     control="the weights are normalised (1) or not (0)",
     violations=(0, 1),
 )
@@ -261,8 +264,9 @@ RAW_WORKED = {
     r"$3.59658497 \cdot 10^{-5}$ and $0.999020695$ for linear, $0$ and $0.999023438$ for exp. For both they differ "
     rf"by more than ${RAW_ADVANTAGE}$ at $n = 1024$, $4096$, $16384$, $t = 4$.",
     uses=["raw-column-law"],
+    # The laws are step functions of τ' and of every parameter: nothing nearer moves one of their steps.
     control="τ' is larger by this part of itself",
-    violations=(1e-12, 1e-3, 0.1),
+    violations=(6.6e-4, 7.3e-4),
 )
 def raw_worked_instance(xp, broken=None):
     n, factor = 1024, 1 + (broken or 0.0)
@@ -292,7 +296,7 @@ SEPARATED, TOGETHER, SILENT = 0.94, 0.001, 0.0035
     uses=["raw-column-law", "main-theorem-worked-instance"],
     assumes="half of the way to τ', no sum of signs comes near the threshold: the laws stay as they are until then",
     control="the unnormalised linear threshold goes this part of the way from τ to τ'",
-    violations=(1e-6, 0.5, 1),
+    violations=(0.47, 0.5),
 )
 def only_exp_normalised_separates(xp, broken=None):
     for (n, d), (kernel, normalised) in product(SHAPES, FOUR):
@@ -325,15 +329,35 @@ def only_exp_normalised_separates(xp, broken=None):
     r"$1.24/\sqrt{n}$. Normalising is what hides the mark of linear attention from this network.",
     uses=["raw-column-law"],
     assumes="thresholds between values of the two laws that differ by more than 10⁻⁹ of the largest",
-    control="linear is normalised by α to the power 1 (0) or not at all (1)",
-    violations=(0, 1),
+    control="linear is normalised by α to the power 1 − this",
+    violations=(2.2e-4, 2.4e-4),
 )
 def ablation_best_threshold(xp, broken=None):
     for (n, d), (kernel, normalised) in product(((248, 64), *SHAPES), FOUR):
-        hidden = kernel == "linear" and normalised
-        best = ablation.best_threshold(n, d, 10, A0, A1, C, kernel, normalised and not (hidden and broken))
-        advantage, reached = best.on_d1 - best.on_d0, {"n": n, "d": d, "m": 10}
-        yield at_most(advantage, 1.24 / math.sqrt(n), **reached) if hidden else at_least(advantage, 0.85, **reached)
+        reached = {"n": n, "d": d, "m": 10}
+        if kernel == "linear" and normalised:
+            advantage = _partly_normalised_advantage(n, d, 1 - (broken or 0))
+            yield at_most(advantage, 1.24 / math.sqrt(n), **reached)
+        else:
+            best = ablation.best_threshold(n, d, 10, A0, A1, C, kernel, normalised)
+            yield at_least(best.on_d1 - best.on_d0, 0.85, **reached)
+
+
+def _partly_normalised_advantage(n, d, power):
+    """Largest P[fires on D_1] − P[fires on D_0] of linear attention that is divided by α to this power."""
+    if power == 1:
+        best = ablation.best_threshold(n, d, 10, A0, A1, C, "linear")
+        return best.on_d1 - best.on_d0
+    laws = []
+    for a in (A0, A1):
+        _, mass, rows, _ = ablation.column_law(n, d, a, C, "linear")
+        alpha = np.array([[1 + float(a)], [1]]) * (n + float(a)) * math.log(n)  # of the marked row and of the others
+        left = alpha ** (1 - power)
+        laws.append((np.max(rows * left, axis=0), mass))
+    steps = np.unique(np.concatenate([largest for largest, _ in laws]))
+    tried = ((steps[1:] + steps[:-1]) / 2)[np.diff(steps) > ablation.APART * np.max(np.abs(steps))]
+    on_d0, on_d1 = (1 - (1 - ablation.upper_tail(*law, tried)) ** 10 for law in laws)
+    return float(np.max(on_d1 - on_d0))
 
 
 ONE_EIGHTH = 0.1251  # the gain of exp tends to 1/8
@@ -357,8 +381,9 @@ ONE_THRESHOLD = (*SHAPES, (36_000, 9002))
     r"at each of them.",
     uses=["only-exp-normalised-separates"],
     assumes="θ does not grow with n; thresholds between values of the laws that differ by more than 10⁻⁹ of θ",
+    # A smaller c brings every output down together; the differences stay in their limits until steps change places.
     control="c is smaller by this",
-    violations=(1e-6, 0.01, 0.1),
+    violations=(0.08, 0.087),
 )
 def one_threshold_for_every_n(xp, broken=None):
     c = C - exactly(broken)
@@ -392,7 +417,7 @@ def one_threshold_for_every_n(xp, broken=None):
     r"frequency.",
     uses=["raw-column-law"],
     control="the law's a is larger by this",
-    violations=(0, 0.1, 0.5),
+    violations=(0, 0.015, 0.02, 0.5),
 )
 def ablation_simulated(xp, broken=None):
     rng, draws, (n, d) = generator(4100), 20_000, (104, 28)
@@ -446,7 +471,7 @@ def mechanism_3_no_linear_classifier(xp, broken=None):
     level="verified",
     chapter=MECHANISMS,
     statement=r"In exact arithmetic there is, for every $n$, one linear classifier of one row that is right on all of "
-    r"$D_0$ and $D_1$, whatever $d$, $c$ and $j^*$ are: every $c_j$ of linear attention has first coordinate "
+    r"$D_0$ and $D_1$, whatever $d$, $c$ and $j^*$ are: every $o_j$ of linear attention has first coordinate "
     r"$\frac{a(1+a)}{n+a}\sqrt{L}$, which increases with $a$, so $\frac{0.4}{n}\sqrt{L}$ lies above it on $D_0$ "
     r"and below it on $D_1$.",
     uses=["values-in-closed-form"],
@@ -515,7 +540,7 @@ def break_1_strong_mark(xp, broken=None):
     uses=["break-1-strong-mark"],
     assumes="a_1 = √(n/5), rounded to two decimals",
     control="a_1 is multiplied by 1 minus this",
-    violations=(0.01, 0.1, 0.15, 0.5),
+    violations=(0.1, 0.12),
 )
 def break_1_linear_separates(xp, broken=None):
     for n, d in SHAPES:
@@ -623,7 +648,7 @@ RAGGED = (
     uses=["ragged-law", "main-theorem-mark-is-seen"],
     assumes="a p > 0.1",
     control="a is lower than 0.7 by this, at one token in each of 4096 classes",
-    violations=(0.05, 0.15, 0.2),
+    violations=(0.16, 0.17),
 )
 def ragged_softmax_fires(xp, broken=None):
     shapes = ((2,), *RAGGED) if broken is None else ((1,) * 4096,)  # (2,) attains the bound at c = 0.5
@@ -639,13 +664,13 @@ def ragged_softmax_fires(xp, broken=None):
     source="Break condition of Mechanism 3",
     level="computed",
     chapter=BREAKS,
-    statement=r"While $a w < 0.1$ in every row: $\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2b^2\rho_w^2}\bigr)$ "
-    r"with $\rho_w^2 = (w + (t_{k^*}-1)r)^2 + r^2\sum_{k \ne k^*} t_k^2$, $r = \frac{1-w}{n-1}$. So the theorem "
+    statement=r"While $a w < 0.1$ in every row: $\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2b^2Q_w}\bigr)$ "
+    r"with $Q_w = (w + (t_{k^*}-1)r)^2 + r^2\sum_{k \ne k^*} t_k^2$, $r = \frac{1-w}{n-1}$. So the theorem "
     r"survives whenever $Q \to 0$.",
     uses=["ragged-law", "column-hoeffding"],
     assumes="a w < 0.1 in every row; the bound is checked, its limit follows by hand",
     control="the law's gap is smaller by this",
-    violations=(1e-4, 0.002, 0.01),
+    violations=(7e-4, 8e-4),
 )
 def ragged_silent(xp, broken=None):
     # Of many classes one is larger: only where the exponent is large is Hoeffding's nearly right.
@@ -655,7 +680,10 @@ def ragged_silent(xp, broken=None):
         bound = ragged.column_bound(RaggedData(class_sizes=sizes, a=a, c=c), kernel)
         if 0 < bound < 1:
             data = RaggedData(class_sizes=sizes, a=a, c=c, gap=GAP - exactly(broken))
-            yield at_most(ragged.column_probability(data, kernel), bound, n=data.n, d=data.d, c=float(c))
+            reached = {"n": data.n, "d": data.d, "c": float(c)}
+            others = Counter(sizes[1:]).items()
+            yield equal(bound, stated_bound(data.n, sizes[0], others, a, c, kernel), BOUND_ROUNDING, **reached)
+            yield at_most(ragged.column_probability(data, kernel), bound, **reached)
 
 
 @claim(
@@ -665,12 +693,12 @@ def ragged_silent(xp, broken=None):
     level="computed",
     chapter=BREAKS,
     statement=r"With half of all tokens in one class and the others alone ($Q \to \frac14$) the theorem fails: on "
-    r"$D_0$, $c = 0.5$, $a_0 = 0.05$, both mechanisms fire with $|\pi - \frac14| < 10^{-6}$ for "
+    r"$D_0$, $c = 0.5$, $a_0 = 0.05$, both attentions fire with $|\pi - \frac14| < 10^{-6}$ for "
     r"$n = 1024$, $4096$, $16384$.",
     uses=["ragged-law"],
     assumes="Q → 1/4 is arithmetic; π is checked at these three n",
     control="the large class has this part of n fewer tokens",
-    violations=(0.01, 0.15, 0.2),
+    violations=(0.18, 0.2),
 )
 def ragged_half_in_one_class(xp, broken=None):
     for (n, _), kernel in product(SHAPES, tokens.KERNELS):
@@ -686,12 +714,12 @@ def ragged_half_in_one_class(xp, broken=None):
     chapter=BREAKS,
     statement=r"$Q \to 0$ is not necessary: what counts is whether the classes that do not vanish hold more than "
     r"$0.1/b$ of all tokens. With $c = 0.5$ and one large class, $D_0$ falls silent at a share of $0.15$, though "
-    r"$Q \to 0.0225$: for both mechanisms $\pi < 10^{-4}$ at $n = 4096$ and $< 10^{-12}$ at $n = 16384$. At a share of "
+    r"$Q \to 0.0225$: for both attentions $\pi < 10^{-4}$ at $n = 4096$ and $< 10^{-12}$ at $n = 16384$. At a share of "
     r"$0.25$ it fires: $\pi > 0.249$ at both.",
     uses=["ragged-law"],
     assumes="the first share has b × share < 0.1, the second one more; π is checked at the two n",
     control="the share is larger by this",
-    violations=(1e-5, 0.001, 0.01),
+    violations=(7.4e-4, 8.1e-4),
 )
 def ragged_threshold_share(xp, broken=None):
     for (n, bound), kernel in product(((4096, 1e-4), (16384, 1e-12)), tokens.KERNELS):
@@ -715,7 +743,7 @@ def ragged_threshold_share(xp, broken=None):
     expect="refuted",
     uses=["ragged-law"],
     control="one class has this many times 4(d − 2) tokens more",
-    violations=(0, 1),
+    violations=(0, 0.28, 0.3),
 )
 def break_3_sizes_must_match(xp, broken=None):
     for d in (258, 1026):
@@ -758,10 +786,10 @@ def break_3_bounds_must_hold(xp, broken=None):
     statement=r"Over 20000 random columns, matrices with ragged classes (one of 60 tokens and 60 alone; 20 pairs and "
     r"10 "
     r"of five; 9, 1 and 4) exceed $\tau$ as often as the law says, for $a = 0.05$ and $0.7$, $c = 0.6$, under both "
-    r"mechanisms: each $\pi$ lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
+    r"attentions: each $\pi$ lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["ragged-law"],
     control="the law's gap is larger by this",
-    violations=(0, 0.02, 0.1),
+    violations=(0, 0.0013, 0.0015, 0.1),
 )
 def ragged_simulated(xp, broken=None):
     rng, draws = generator(4300), 20_000

@@ -57,7 +57,7 @@ def amount(broken):
     r"\ge 2$, all weights on $V_0$ lie in $[\frac{1}{rn}, \frac{r}{n}]$.",
     uses=["lemma-4-1-softmax-flat", "lemma-4-1-linear-flat", "lemma-4-1-sharp"],
     control="one score's u is larger than allowed, by the factor e^this",
-    violations=(1e-6, 1e-3, 0.5),
+    violations=(1e-12,),
 )
 def certified_flat_weights(xp, broken=None):
     e, box = amount(broken), {"log_r": (0, 5), "u": over(2)}
@@ -86,7 +86,7 @@ def flat_below(log_r, u, e=0):
     uses=["certified-flat-weights", "softmax-flat-factor-two", "linear-flat-factor-two"],
     assumes="h − ℓ ≤ log 2 (softmax), h ≤ 2ℓ (linear)",
     control="r may exceed 2 by this",
-    violations=(1e-6, 1e-3, 0.5),
+    violations=(1e-12,),
 )
 def certified_factor_two(xp, broken=None):
     box = {"r": (1, 2 + amount(broken)), "u": over(2)}
@@ -115,7 +115,7 @@ def two_below(r, u):
     r"\frac{h}{(n-1)\ell + \kappa L}$; the bounds of $f_{\exp,j}$ and $f_{\mathrm{lin},j}$ are attained.",
     uses=["lemma-4-1-softmax-spike", "lemma-4-1-linear-spike", "lemma-4-1-sharp"],
     control="one score lies above h by this",
-    violations=(1e-6, 1e-3, 0.5),
+    violations=(1e-12,),
 )
 def certified_spike_weights(xp, broken=None):
     e = amount(broken)
@@ -158,7 +158,7 @@ def _marked_weights(e):
     r"one column and every $s > 0$.",
     uses=["softmax-column-flat", "linear-column-flat", "norm-worst", "hoeffding-one-sided"],
     control="the large scores' u is larger than allowed by the factor 1 + this",
-    violations=(1e-3, 0.1, 1),
+    violations=(1e-9,),
 )
 def certified_one_column(xp, broken=None):
     import sympy
@@ -191,7 +191,7 @@ def column_norm(s, x, e=0):
     r"f_{\mathrm{lin}}, \sigma \rangle \ge s] \le e^{-s^2/(2N)}$ for one column and every $s > 0$.",
     uses=["linear-spike-norm", "linear-column-spike", "norm-worst", "hoeffding-one-sided"],
     control="the small scores lie below ℓ by this × ℓ",
-    violations=(1e-6, 1e-3, 0.5),
+    violations=(1e-12,),
 )
 def certified_spiked_column(xp, broken=None):
     import sympy
@@ -242,7 +242,7 @@ SEEN = "0.627"
     uses=["main-theorem-softmax-fires", "main-theorem-mark-is-seen"],
     assumes="a ≥ 0.7",
     control="a may be smaller than 0.7 by this",
-    violations=(1e-4, 1e-3, 0.1),
+    violations=(7.4e-4, 8.1e-4),
 )
 def certified_mark_is_seen(xp, broken=None):
     box = {"a": (Fraction(A1[0]) - amount(broken), FAR)}
@@ -283,7 +283,7 @@ def mark_is_seen(n, a, gap="0.1"):
     r"\frac{n}{2n-1}$ for every $a \in [0, 0.618]$.",
     uses=["golden-ratio-law", "golden-ratio-threshold"],
     control="the first box reaches lower by this, the second one higher",
-    violations=(1e-5, 1e-4, 0.02),
+    violations=(3.3e-5, 3.7e-5),
 )
 def certified_golden_ratio(xp, broken=None):
     e = amount(broken)

@@ -29,7 +29,7 @@ definition(
     chapter=CHAPTER,
     statement=r"Fix $a > 0$. $A_\rho$ is as in $D_1$, but its first $\rho n$ tokens are marked, $\rho t$ an integer: "
     r"they have the first entry $a\sqrt{L}$. The question is whether $\rho = \frac14$ or $\frac34$. The threshold is "
-    r"$\tau = (c + g)\sqrt{L}$ with $g = \frac a2 (P_{1/4} + P_{3/4})$, $P_\rho = \rho(1+a)/(1+\rho a)$.",
+    r"$\tau = (c + g)\sqrt{L}$ with $g = \frac a2 (w_{1/4} + w_{3/4})$, $w_\rho = \rho(1+a)/(1+\rho a)$.",
 )
 
 
@@ -48,13 +48,13 @@ def _pair(classes, t, a, c, gap=None):
     source=SOURCE,
     level="verified",
     chapter=CHAPTER,
-    statement=r"Every row of the attention output is $\sqrt{L}\,(aP, \frac{b}{d-2}, \dots, \frac{b}{d-2}, c)$ with "
-    r"the mass $P = \rho R/(\rho R + 1 - \rho)$ of the marked tokens: $R = n^{a(1+a)}$ in marked rows and $n^a$ in "
+    statement=r"Every row of the attention output is $\sqrt{L}\,(aw, \frac{b}{d-2}, \dots, \frac{b}{d-2}, c)$ with "
+    r"the mass $w = \rho R/(\rho R + 1 - \rho)$ of the marked tokens: $R = n^{a(1+a)}$ in marked rows and $n^a$ in "
     r"others for softmax, $R = 1 + a$ in every row for linear attention.",
     uses=["def-count-data", "all-ones-scores"],
     assumes="ρt an integer",
     control="the first unmarked token has this strength too",
-    violations=(1e-18, 1e-9, 0.5),
+    violations=(1e-18, 1e-12),
 )
 def count_values(xp, broken=None):
     for (classes, t), a, c, share, kernel in product(
@@ -77,8 +77,8 @@ def count_values(xp, broken=None):
     source=SOURCE,
     level="exact",
     chapter=CHAPTER,
-    statement=r"$\pi = \frac14 \sum_{y_1, y_d = \pm 1} P\bigl[\frac{b}{d-2} S > g + c(1 - y_d) - a y_1 P\bigr]$ with "
-    r"a sum $S$ of $d - 2$ signs; $P$ is the mass in marked rows for $y_1 = 1$ and in unmarked rows for $y_1 = -1$. "
+    statement=r"$\pi = \frac14 \sum_{y_1, y_d = \pm 1} P\bigl[\frac{b}{d-2} S > g + c(1 - y_d) - a y_1 w\bigr]$ with "
+    r"a sum $S$ of $d - 2$ signs; $w$ is the mass in marked rows for $y_1 = 1$ and in unmarked rows for $y_1 = -1$. "
     r"Equality does not fire.",
     uses=["count-values"],
     assumes="checked where all weights are rational: a = 1, 2, 4, and all sign vectors",
@@ -113,13 +113,13 @@ def _enumerated(data, kernel):
     source=SOURCE,
     level="sampled",
     chapter=CHAPTER,
-    statement=r"Over 2000 random networks of $m = 3$ columns, matrices $A_{1/4}$ and $A_{3/4}$ under both mechanisms "
+    statement=r"Over 2000 random networks of $m = 3$ columns, matrices $A_{1/4}$ and $A_{3/4}$ under both attentions "
     r"fire as often as the exact law says: each probability lies in the Clopper–Pearson interval of level $1 - "
     r"10^{-9}$ around its frequency.",
     uses=["count-law"],
     assumes="checked at (n, d) = (24, 8) and (80, 22), a = 0.7 and 2, c = 0.5",
     control="the law's g is larger by this",
-    violations=(1e-4, 0.01),
+    violations=(1e-4, 6e-4, 7e-4, 0.01),
 )
 def count_law_simulated(xp, broken=None):
     rng, draws, m = generator(5310), 2000, 3
@@ -150,14 +150,14 @@ def _sizes(a, c):
     source=SOURCE,
     level="computed",
     chapter=CHAPTER,
-    statement=r"With $s = \frac a2 (P_{3/4} - P_{1/4})$ and $E(x) = e^{-x^2(d-2)/(2b^2)}$, linear attention fires on "
+    statement=r"With $s = \frac a2 (w_{3/4} - w_{1/4})$ and $E(x) = e^{-x^2(d-2)/(2b^2)}$, linear attention fires on "
     r"$A_{1/4}$ with probability at most $m\,E(s)$. On $A_{3/4}$ one column makes it fire with probability $\pi \ge "
     r"\max\bigl(\frac18, \frac14(1 - E(s))\bigr)$, so it fires with probability at least $1 - (7/8)^m$. The constant "
     r"$\frac18$ is attained.",
     uses=["count-law", "hoeffding-one-sided"],
     assumes="a > 0",
     control="the network's g is larger by this",
-    violations=(0.004, 0.01),  # at 0.004 the first probability falls below 1/8, by less than doubles can tell
+    violations=(0.0066, 0.0071),  # at 0.004 the first probability falls below 1/8, by less than doubles can tell
 )
 def counting_linear(xp, broken=None):
     shift = exactly(broken)
@@ -188,8 +188,8 @@ def first_size(classes, a, factor=1):
     level="computed",
     chapter=CHAPTER,
     statement=r"Let $K = (1+a)(8+3a)/(8+5a)$ and $n^{a(1+a)} > 3K$, that is $n > n_0(a) = (3K)^{1/(a(1+a))}$. Then "
-    r"softmax has $\pi \ge \max\bigl(\frac18, \frac14(1 - E(s))\bigr)$ on $A_{1/4}$ and on $A_{3/4}$, where $s = aP "
-    r"- g > 0$ for its own mass $P$ in marked rows: it fires on both with probability at least $1 - (7/8)^m$.",
+    r"softmax has $\pi \ge \max\bigl(\frac18, \frac14(1 - E(s))\bigr)$ on $A_{1/4}$ and on $A_{3/4}$, where $s = aw "
+    r"- g > 0$ for its own mass $w$ in marked rows: it fires on both with probability at least $1 - (7/8)^m$.",
     uses=["count-law", "hoeffding-one-sided"],
     assumes="n > n₀(a)",
     control="the inverse temperature is 1 − this",
@@ -211,7 +211,7 @@ def counting_softmax(xp, broken=None):
     chapter=CHAPTER,
     statement=r"Let $n > n_0(a)$ and $2c > a - g$. With the same signs $y$, softmax answers $A_{1/4}$ and $A_{3/4}$ "
     r"differently (fires on one, is silent on the other) with probability at most $\frac m4\bigl(E(s) + 2E(g) + E(2c "
-    r"+ g - a)\bigr)$, where $s = aP_{1/4} - g$ for its own mass in marked rows.",
+    r"+ g - a)\bigr)$, where $s = aw_{1/4} - g$ for its own mass in marked rows.",
     uses=["counting-softmax"],
     assumes="n > n₀(a), 2c > a − g",
     control="the inverse temperature is 1 − this",
@@ -234,13 +234,13 @@ def counting_softmax_cannot(xp, broken=None):
     level="computed",
     chapter=CHAPTER,
     statement=r"Softmax with any $g \ge 0$, not only the midpoint: with the same signs one column answers $A_{1/4}$ "
-    r"and $A_{3/4}$ differently with probability at most $\frac12(N_1 + N_2)\,\kappa$. Here $\kappa$ is the largest "
-    r"probability of one value of $S$, and $N = \lceil \frac{a(d-2)}{2b}(P_{3/4} - P_{1/4}) \rceil$ with its masses "
-    r"in marked rows ($N_1$) and in unmarked rows ($N_2$). The bound is attained.",
+    r"and $A_{3/4}$ differently with probability at most $\frac12(J_1 + J_2)\,P_{\max}$. Here $P_{\max}$ is the "
+    r"largest probability of one value of $S$, and $J = \lceil \frac{a(d-2)}{2b}(w_{3/4} - w_{1/4}) \rceil$ with its "
+    r"masses in marked rows ($J_1$) and in unmarked rows ($J_2$). The bound is attained.",
     uses=["count-law"],
     assumes="any g",
     control="where the bound is attained a is 1.1 + this",
-    violations=(0.01, 0.03),
+    violations=(0.013, 0.0142),
 )
 def counting_any_threshold(xp, broken=None):
     for (classes, t), a, c in product(((2, 4), (33, 4), (256, 4)), STRENGTHS, ("0.1", "0.5", "0.9")):
@@ -279,6 +279,7 @@ WORKED = {
     r"$A_{3/4}$) and $0.943686485 = 1 - (3/4)^{10}$ (softmax on both).",
     uses=["counting-linear", "counting-softmax"],
     assumes="these parameters",
+    # The laws are step functions of every parameter: nothing nearer moves one of their steps.
     control="a is larger by this",
     # The law is a step function of a: no smaller step changes a probability.
     violations=(0.008, 0.01),
@@ -297,14 +298,14 @@ def counting_worked_instance(xp, broken=None):
     source=SOURCE,
     level="computed",
     chapter=CHAPTER,
-    statement=r"Softmax with inverse temperature $\beta \ge 0$ has $R = n^{\beta a(1+a)}$ and masses $P_\rho$ in "
-    r"marked rows. Let $K_{1/4} = 3K$, $K_{3/4} = K/3$. On $A_\rho$: if $R < K_\rho$, then $\pi \le E(g - aP_\rho)$; "
-    r"if $R > K_\rho$, then $\pi \ge \max\bigl(\frac18, \frac14(1 - E(aP_\rho - g))\bigr)$. Linear attention has $R "
+    statement=r"Softmax with inverse temperature $\beta \ge 0$ has $R = n^{\beta a(1+a)}$ and masses $w_\rho$ in "
+    r"marked rows. Let $K_{1/4} = 3K$, $K_{3/4} = K/3$. On $A_\rho$: if $R < K_\rho$, then $\pi \le E(g - aw_\rho)$; "
+    r"if $R > K_\rho$, then $\pi \ge \max\bigl(\frac18, \frac14(1 - E(aw_\rho - g))\bigr)$. Linear attention has $R "
     r"= 1 + a$, and $K/3 < 1 + a < 3K$.",
     uses=["counting-linear", "counting-softmax"],
     assumes="a > 0, β ≥ 0; β at which R is within 10⁻⁶ of K_ρ among them",
     control="the network's β is smaller by this, or 0",
-    violations=(1e-9, 1e-8),
+    violations=(4.5e-9, 5e-9),
 )
 def counting_window(xp, broken=None):
     betas = [Fraction(x, 100) for x in (0, 1, 10, 18, 19, 100)]

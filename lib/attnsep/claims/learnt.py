@@ -21,11 +21,11 @@ definition(
     mark="extension",
     source=SOURCE,
     chapter=RECALL,
-    statement=r"A memory has $N$ pairs: keys $k_1, \dots, k_N$ with values $e_1, \dots, e_N$, the unit vectors of "
-    r"$\mathbb{R}^N$. A query $q_i$ asks for the value of $k_i$, attention answers $\hat y_i = \sum_j f_{ij} e_j$, and "
-    r"the loss is $\frac1N \sum_i \frac12 \|e_i - \hat y_i\|^2$. Linear attention with $m$ features has the weights "
-    r"$f_{ij} = \langle \varphi(q_i), \varphi(k_j) \rangle / \sum_l \langle \varphi(q_i), \varphi(k_l) \rangle$, "
-    r"$\varphi(\cdot) \in \mathbb{R}^m$.",
+    statement=r"A memory has $n$ pairs: keys $k_1, \dots, k_n$ with values $e_1, \dots, e_n$, the unit vectors of "
+    r"$\mathbb{R}^n$. A query $q_i$ asks for the value of $k_i$, attention answers $\hat y_i = \sum_j f_{ij} e_j$, and "
+    r"the loss is $\frac1n \sum_i \frac12 \|e_i - \hat y_i\|^2$. Linear attention with $M$ features has the weights "
+    r"$f_{ij} = \langle \psi(q_i), \psi(k_j) \rangle / \sum_l \langle \psi(q_i), \psi(k_l) \rangle$, "
+    r"$\psi(\cdot) \in \mathbb{R}^M$.",
 )
 
 
@@ -42,21 +42,21 @@ def loss(xp, q, k, kernel):
     source=SOURCE,
     level="verified",
     chapter=RECALL,
-    statement=r"Linear attention with $m \le N$ features has a loss of at least $\frac12\bigl(1 - \frac mN\bigr)$, "
-    r"whatever the keys, the queries and the feature map. It is attained: put the keys into $m$ groups, and let "
-    r"$\varphi$ be the unit vector of the group.",
+    statement=r"Linear attention with $M \le n$ features has a loss of at least $\frac12\bigl(1 - \frac Mn\bigr)$, "
+    r"whatever the keys, the queries and the feature map. It is attained: put the keys into $M$ groups, and let "
+    r"$\psi$ be the unit vector of the group.",
     uses=["def-recall"],
     control="the attention has this many features more",
     violations=(1,),
 )
 def recall_floor_holds(xp, broken=None):
     rng, more = generator(5410), int(broken or 0)
-    for N, m in ((2, 1), (5, 5), (12, 4), (40, 7), (100, 64)):
-        floor, reached = float(recall_floor(N, m)), {"N": N, "m": m}
+    for n, features in ((2, 1), (5, 5), (12, 4), (40, 7), (100, 64)):
+        floor, reached = float(recall_floor(n, features)), {"n": n, "features": features}
         for kernel in ("linear", "elu+1"):
-            q, k = (xp.asarray(rng.uniform(0.1, 2, (N, m))) for _ in range(2))
+            q, k = (xp.asarray(rng.uniform(0.1, 2, (n, features))) for _ in range(2))
             yield at_least(loss(xp, q, k, kernel), floor, 1e-12, **reached)
-        group = np.eye(m + more)[np.arange(N) % (m + more)]
+        group = np.eye(features + more)[np.arange(n) % (features + more)]
         yield equal(loss(xp, xp.asarray(group), xp.asarray(group), "linear"), floor, 1e-12, **reached)
 
 
@@ -66,23 +66,23 @@ def recall_floor_holds(xp, broken=None):
     source=SOURCE,
     level="verified",
     chapter=RECALL,
-    statement=r"For softmax with scores $\langle q, k \rangle/\sqrt d$, width $d = 2$ is enough for every $N$: with "
+    statement=r"For softmax with scores $\langle q, k \rangle/\sqrt d$, width $d = 2$ is enough for every $n$: with "
     r"$q_i = k_i$ evenly spread on the circle of radius $r$ the loss is at most $\varepsilon^2$, where $\varepsilon = "
-    r"(N-1)\exp\bigl(-\frac{r^2}{\sqrt2}(1 - \cos\frac{2\pi}{N})\bigr)$.",
+    r"(n-1)\exp\bigl(-\frac{r^2}{\sqrt2}(1 - \cos\frac{2\pi}{n})\bigr)$.",
     uses=["def-recall"],
     control="two neighbouring keys have moved together by this share of their distance",
-    violations=(1e-4, 2e-4),
+    violations=(1.1e-4, 1.35e-4),
 )
 def recall_in_the_plane(xp, broken=None):
-    for N in (2, 3, 10, 100):
+    for n in (2, 3, 10, 100):
         for factor in (4, 8, 16):
-            angle = 2 * math.pi * np.arange(N) / N
+            angle = 2 * math.pi * np.arange(n) / n
             angle[1] -= (broken or 0) * angle[1]
-            gap = 1 - math.cos(2 * math.pi / N)
+            gap = 1 - math.cos(2 * math.pi / n)
             r = math.sqrt(math.sqrt(2) * factor / gap)
             k = xp.asarray(r * np.stack([np.cos(angle), np.sin(angle)], axis=1))
-            epsilon = (N - 1) * math.exp(-(r**2) * gap / math.sqrt(2))
-            yield at_most(loss(xp, k / math.sqrt(2), k, "softmax"), epsilon**2, 1e-6, N=N, r=r)
+            epsilon = (n - 1) * math.exp(-(r**2) * gap / math.sqrt(2))
+            yield at_most(loss(xp, k / math.sqrt(2), k, "softmax"), epsilon**2, 1e-6, n=n, r=r)
 
 
 # Stored runs
@@ -103,9 +103,9 @@ NEAR, EXCESS = {80: 0.0045} | dict.fromkeys((20, 40, 160, 200), 0.0011), {60: 0.
 STEPS_RATIO, LEFT_ABOVE = 8, 0.04
 
 
-def best(kernel, N):
+def best(kernel, n):
     """Return the best evaluation losses of the stored runs, seed by seed."""
-    return table.scores(stored(), "retrieval", test="best", kernel=kernel, pairs=N)
+    return table.scores(stored(), "retrieval", test="best", kernel=kernel, pairs=n)
 
 
 @claim(
@@ -115,23 +115,23 @@ def best(kernel, N):
     level="measured",
     chapter=RECALL,
     statement=rf"In the stored runs (${FEATURES}$ features, three seeds each) softmax reached a loss of at most "
-    rf"${ENOUGH}$ at $N = 20, 40, 60, 80, 100, 160, 200$, and elu+1 at $N = 20, 40$. From $N = 80$ on every run of "
-    rf"elu+1 ended above the floor $\frac12(1 - \frac{{{FEATURES}}}N)$: by at most ${ABOVE[100][1]}$ at $N = 100, 160, "
-    rf"200$, and by ${ABOVE[80][0]}$ to ${ABOVE[80][1]}$ at $N = 80$.",
+    rf"${ENOUGH}$ at $n = 20, 40, 60, 80, 100, 160, 200$, and elu+1 at $n = 20, 40$. From $n = 80$ on every run of "
+    rf"elu+1 ended above the floor $\frac12(1 - \frac{{{FEATURES}}}n)$: by at most ${ABOVE[100][1]}$ at $n = 100, 160, "
+    rf"200$, and by ${ABOVE[80][0]}$ to ${ABOVE[80][1]}$ at $n = 80$.",
     uses=["recall-floor"],
     assumes="training to the stated rule; read from the stored table",
     control="the floor is that of 64 − this features",
     violations=(1,),
 )
 def recall_learnt(xp, broken=None):
-    for N in TRAINED:
-        yield at_most(max(best("softmax", N)), ENOUGH, N=N)
-        if N <= 40:
-            yield at_most(max(best("elu+1", N)), ENOUGH, N=N)
-        elif N in ABOVE:
-            floor = float(recall_floor(N, FEATURES - int(broken or 0)))
-            for found in best("elu+1", N):
-                yield within(found, *(floor + above for above in ABOVE[N]), N=N)
+    for n in TRAINED:
+        yield at_most(max(best("softmax", n)), ENOUGH, n=n)
+        if n <= 40:
+            yield at_most(max(best("elu+1", n)), ENOUGH, n=n)
+        elif n in ABOVE:
+            floor = float(recall_floor(n, FEATURES - int(broken or 0)))
+            for found in best("elu+1", n):
+                yield within(found, *(floor + above for above in ABOVE[n]), n=n)
 
 
 @claim(
@@ -141,27 +141,27 @@ def recall_learnt(xp, broken=None):
     level="measured",
     chapter=RECALL,
     statement=rf"Schlag, Irie and Schmidhuber report {SIZES_REPORTED} sizes; we trained at {len(TRAINED)} of them. For "
-    rf"softmax their losses and our means at $N = 20, 40, 60, 80, 100, 160, 200$ are all at most ${ENOUGH}$. For elu+1 "
-    rf"our mean differs from theirs by at most ${NEAR[20]}$ at $N = 20, 40, 160, 200$ and by at most ${NEAR[80]}$ at "
-    rf"$N = 80$. At $N = 60$ and $100$ all three of our losses exceed theirs, on average by ${EXCESS[60]}$ and "
+    rf"softmax their losses and our means at $n = 20, 40, 60, 80, 100, 160, 200$ are all at most ${ENOUGH}$. For elu+1 "
+    rf"our mean differs from theirs by at most ${NEAR[20]}$ at $n = 20, 40, 160, 200$ and by at most ${NEAR[80]}$ at "
+    rf"$n = 80$. At $n = 60$ and $100$ all three of our losses exceed theirs, on average by ${EXCESS[60]}$ and "
     rf"${EXCESS[100]}$ to four decimals.",
     uses=["recall-learnt"],
     assumes="their losses are reported, not recomputed",
     control="their losses are multiplied by 1 + this",
-    violations=(1e-5, 0.001),
+    violations=(1.6e-4, 1.8e-4),
 )
 def recall_reproduces(xp, broken=None):
     for reported in REPORTED.values():
         yield equal(len(reported), SIZES_REPORTED)
-    for N in TRAINED:
-        theirs = {kernel: reported[N] * (1 + (broken or 0)) for kernel, reported in REPORTED.items()}
-        yield at_most(max(theirs["softmax"], fmean(best("softmax", N))), ENOUGH, N=N)
-        ours = best("elu+1", N)
-        if N in EXCESS:
-            yield at_least(min(ours), theirs["elu+1"], N=N)
-            yield equal(round(fmean(ours) - theirs["elu+1"], 4), EXCESS[N], N=N)
+    for n in TRAINED:
+        theirs = {kernel: reported[n] * (1 + (broken or 0)) for kernel, reported in REPORTED.items()}
+        yield at_most(max(theirs["softmax"], fmean(best("softmax", n))), ENOUGH, n=n)
+        ours = best("elu+1", n)
+        if n in EXCESS:
+            yield at_least(min(ours), theirs["elu+1"], n=n)
+            yield equal(round(fmean(ours) - theirs["elu+1"], 4), EXCESS[n], n=n)
         else:
-            yield at_most(abs(fmean(ours) - theirs["elu+1"]), NEAR[N], N=N)
+            yield at_most(abs(fmean(ours) - theirs["elu+1"]), NEAR[n], n=n)
 
 
 @claim(
@@ -170,29 +170,30 @@ def recall_reproduces(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter=RECALL,
-    statement=rf"Every stored run of linear attention without a feature map, $\varphi(x) = x$ (${FEATURES}$ features, "
-    rf"three seeds), reached a loss of ${ENOUGH}$ at $N = 20$, after more than ${STEPS_RATIO}$ times the steps of any "
-    rf"run of elu+1. At $N = 100$ every one ended more than ${LEFT_ABOVE}$ above the floor.",
+    statement=rf"Every stored run of linear attention without a feature map, $\psi(x) = x$ (${FEATURES}$ features, "
+    rf"three seeds), reached a loss of ${ENOUGH}$ at $n = 20$, after more than ${STEPS_RATIO}$ times the steps of any "
+    rf"run of elu+1. At $n = 100$ every one ended more than ${LEFT_ABOVE}$ above the floor.",
     uses=["recall-floor"],
     assumes="training to the stated rule; read from the stored table",
+    # Between two kernels there is no third in the stored table.
     control="at 1 elu+1 takes its place",
     violations=(1,),
 )
 def recall_learnt_linear(xp, broken=None):
     kernel = "elu+1" if broken else "linear"
-    yield at_most(max(best(kernel, 20)), ENOUGH, N=20)
+    yield at_most(max(best(kernel, 20)), ENOUGH, n=20)
     steps = {k: table.scores(stored(), "retrieval", test="at", kernel=k, pairs=20) for k in (kernel, "elu+1")}
-    yield at_least(min(steps[kernel]), STEPS_RATIO * max(steps["elu+1"]), N=20)
-    yield at_least(min(best(kernel, 100)), float(recall_floor(100, FEATURES)) + LEFT_ABOVE, N=100)
+    yield at_least(min(steps[kernel]), STEPS_RATIO * max(steps["elu+1"]), n=20)
+    yield at_least(min(best(kernel, 100)), float(recall_floor(100, FEATURES)) + LEFT_ABOVE, n=100)
 
 
 MQAR = {4: 0.99, 8: 0.85, 16: 0.5}  # pairs, and above or below what share elu+1 answered
 MQAR_SOFTMAX = 0.999
 
 
-def answered(kernel, K):
+def answered(kernel, n):
     """Return the shares of right answers in the stored MQAR runs, seed by seed."""
-    return table.scores(stored(), "mqar", test="all", kernel=kernel, pairs=K)
+    return table.scores(stored(), "mqar", test="all", kernel=kernel, pairs=n)
 
 
 @claim(
@@ -202,17 +203,18 @@ def answered(kernel, K):
     level="measured",
     chapter=RECALL,
     statement=r"In the stored MQAR runs (8 features, three seeds each) softmax answered more than a share "
-    rf"${MQAR_SOFTMAX}$ of the questions at $K = 4, 8, 16$ pairs; every run of elu+1 more than ${MQAR[4]}$ at $K = 4$, "
-    rf"less than ${MQAR[8]}$ at $K = 8$ and less than ${MQAR[16]}$ at $K = 16$.",
+    rf"${MQAR_SOFTMAX}$ of the questions at $n = 4, 8, 16$ pairs; every run of elu+1 more than ${MQAR[4]}$ at $n = 4$, "
+    rf"less than ${MQAR[8]}$ at $n = 8$ and less than ${MQAR[16]}$ at $n = 16$.",
     assumes="equal training; read from the stored table",
-    control="the runs of elu+1 have K divided by 2 to this",
+    # The stored table has no sizes between these.
+    control="the runs of elu+1 have n divided by 2 to this",
     violations=(1,),
 )
 def mqar_learnt(xp, broken=None):
-    for K in MQAR:
-        yield at_least(min(answered("softmax", K)), MQAR_SOFTMAX, K=K)
-        found = answered("elu+1", max(4, K >> int(broken or 0)))
-        yield at_least(min(found), MQAR[K], K=K) if K == 4 else at_most(max(found), MQAR[K], K=K)
+    for n in MQAR:
+        yield at_least(min(answered("softmax", n)), MQAR_SOFTMAX, n=n)
+        found = answered("elu+1", max(4, n >> int(broken or 0)))
+        yield at_least(min(found), MQAR[n], n=n) if n == 4 else at_most(max(found), MQAR[n], n=n)
 
 
 # The edge and counting
@@ -251,6 +253,7 @@ BEHIND, AHEAD_FULL = 0.02, 0.15  # of full blocks at n = 32 and 256
     rf"without a feature map by more than ${AHEAD['linear']}$.",
     uses=["def-edge-task"],
     assumes="equal training; read from the stored table",
+    # The stored table has no sizes between these.
     control="the tests are shorter by the factor 2 to this",
     violations=(1,),
 )
@@ -272,6 +275,7 @@ def edge_learnt(xp, broken=None):
     rf"elu+1 by more than ${BEHIND}$ at $n = 32$, and exceeds it by more than ${AHEAD_FULL}$ at $n = 256$.",
     uses=["def-edge-task"],
     assumes="equal training; read from the stored table",
+    # The stored table has no sizes between these.
     control="the longer tests are shorter by the factor 2 to this",
     violations=(1,),
 )

@@ -112,7 +112,7 @@ def _fired(xp, data, kernel, E, eps, m, draws, rng):
     assumes="n = 64, d = 66, c = 0.9, m = 10; four E, 1000 draws each; attained at n = 2, d = 3, c = 0.6, all 8 "
     "columns",
     control="the entries of E reach 1 + this",
-    violations=(0.05, 0.25),
+    violations=(0.05, 0.11, 0.13, 0.25),
 )
 def perturbed_fires(xp, broken=None):
     rng, draws, m, data = generator(5301), 1000, 10, TokenData(a=A1, **INSTANCE)
@@ -144,8 +144,10 @@ def perturbed_fires(xp, broken=None):
     uses=["perturbed-weights", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
     assumes="n = 32 to 256, d = 34 to 130, m = 1; four E, 20000 draws each; linear attention fires in up to 7 % of "
     "them, against bounds of 14 to 78 %",
+    # Where the event is seen at all the bound is several times too large, so only far larger errors break it. Its
+    # constants are not left to that: they are compared with the library's to 10⁻¹².
     control="the entries of E reach 1 + this",
-    violations=(4, 16),
+    violations=(12, 13, 16),
 )
 def perturbed_silent(xp, broken=None):
     rng, draws = generator(5302), 20_000
@@ -192,8 +194,9 @@ RIGHT, STILL_FIRES, NO_LONGER_SILENT = 80, 60, 50  # per cent
     r"of them.",
     uses=["perturbed-fires", "perturbed-silent"],
     assumes="400 drawn E, one draw of y each, 150 at ε = 0.1; each share is above its number with confidence 1 − 10⁻⁹",
+    # The shares are far from 80 % at ε = 0.01, as they must be for 400 draws to be sure of it.
     control="E is multiplied by 1 + this",
-    violations=(5,),
+    violations=(3.4, 5),
 )
 def perturbed_silence_breaks_first(xp, broken=None):
     rng, draws, scale = generator(5303), 400, 1 + (broken or 0)
@@ -222,15 +225,15 @@ def _fired_on_drawn(xp, data, kernel, eps, draws, rng):
     source="Limitations: binary classification tasks",
     level="sampled",
     chapter=CHAPTER,
-    statement=r"Let $K$ strengths be equally likely, noise $s$ on every entry, and $\mathrm{TV}_{ij}$ the "
+    statement=r"Let $K$ strengths be equally likely, noise $\nu$ on every entry, and $\mathrm{TV}_{ij}$ the "
     r"total variation of "
     r"two of the noisy outputs. The nearest output is right with probability at least "
     r"$1 - \frac1K \sum_i \sum_{j \ne i} \frac{1 - \mathrm{TV}_{ij}}{2}$, and no readout with more than "
     r"$\frac{1}{K}\bigl(1 + \sum_i \mathrm{TV}_{ij}\bigr)$, for any $j$.",
     uses=["any-readout"],
     assumes="real matrices, K = 4, 4000 draws each",
-    control="the noise has standard deviation (1 + this) s",
-    violations=(0.05, 0.2),
+    control="the noise has standard deviation (1 + this) ν",
+    violations=(0.05, 0.09, 0.11, 0.2),
 )
 def many_strengths_bounds(xp, broken=None):
     rng, draws, strengths = generator(5304), 4000, (A0, A1, Fraction(1), Fraction(3, 2))
@@ -242,7 +245,7 @@ def many_strengths_bounds(xp, broken=None):
         truth = rng.integers(0, 4, draws)
         Y = M[truth] + s * (1 + (broken or 0)) * rng.standard_normal((draws, n * d))
         right = int(np.sum(np.argmax(Y @ M.T - np.sum(M**2, axis=1) / 2, axis=1) == truth))
-        reached = {"n": n, "d": d, "s": s, "frequency": right / draws}
+        reached = {"n": n, "d": d, "noise": s, "frequency": right / draws}
         yield not_above(right, draws, high, **reached)
         yield not_above(draws - right, draws, 1 - low, **reached)
 
@@ -253,14 +256,14 @@ def many_strengths_bounds(xp, broken=None):
     source="Limitations: binary classification tasks",
     level="computed",
     chapter=CHAPTER,
-    statement=r"Eight strengths $0.05, 0.6, 0.7, \dots, 1.2$, $s = 1$, $t = 1$, $c = 0.5$: the best readout of "
+    statement=r"Eight strengths $0.05, 0.6, 0.7, \dots, 1.2$, $\nu = 1$, $t = 1$, $c = 0.5$: the best readout of "
     r"softmax tells them apart with accuracy above $1 - 10^{-9}$ at $n = 10^6, 10^8, 10^{10}, 10^{100}$. For linear "
     r"attention no readout has an accuracy above $\frac18 + 10^{-3}$ at $n = 10^6$, nor above "
     r"$\frac18 + 1.3 \cdot 10^{-5}$ at $n = 10^{10}$.",
     uses=["many-strengths-bounds", "readout-softmax-growth", "readout-linear-fades"],
     assumes="at most one strength below 1/2",
     control="every strength is lower by this (never below 0)",
-    violations=(1e-5, 0.001),
+    violations=(1.15e-4, 1.25e-4),
 )
 def many_strengths(xp, broken=None):
     strengths = [max(Fraction(0), Fraction(x, 100) - exactly(broken)) for x in (5, *range(60, 130, 10))]
@@ -283,7 +286,7 @@ def many_strengths(xp, broken=None):
     level="verified",
     chapter=CHAPTER,
     statement=r"Without noise the strength can be read from linear attention: if $v\sqrt{L}$ is the first entry of "
-    r"$c_{\mathrm{lin}}$, then $a = \frac12\bigl(v - 1 + \sqrt{(v-1)^2 + 4nv}\bigr)$.",
+    r"$o_{\mathrm{lin}}$, then $a = \frac12\bigl(v - 1 + \sqrt{(v-1)^2 + 4nv}\bigr)$.",
     uses=["first-coordinate-separates"],
     control="the matrices have a larger by this",
     violations=(1e-18, 1e-9, 0.1),
@@ -303,14 +306,14 @@ def strength_from_linear_entry(xp, broken=None):
     source="Limitations: regression problems",
     level="sampled",
     chapter=CHAPTER,
-    statement=r"The first entries of the unmarked rows have the mean $h(a) + sZ/\sqrt{n-1}$ with $h(a) = a q "
+    statement=r"The first entries of the unmarked rows have the mean $h(a) + \nu Z/\sqrt{n-1}$ with $h(a) = a q "
     r"\sqrt{L}$ and "
     r"one standard Gaussian $Z$. So $\hat a = h^{-1}(\text{mean})$ is within $\delta$ of $a$ with probability "
-    r"$P[h(a-\delta) \le h(a) + sZ/\sqrt{n-1} \le h(a+\delta)]$.",
+    r"$P[h(a-\delta) \le h(a) + \nu Z/\sqrt{n-1} \le h(a+\delta)]$.",
     uses=["def-noisy-readout", "values-in-closed-form"],
     assumes="real matrices, 4000 draws each",
-    control="the noise has standard deviation (1 + this) s",
-    violations=(0.03, 0.15),
+    control="the noise has standard deviation (1 + this) ν",
+    violations=(0.03, 0.07, 0.08, 0.15),
 )
 def regression_simulated(xp, broken=None):
     rng, draws, within = generator(5305), 4000, Fraction(1, 5)
@@ -346,14 +349,14 @@ def _stated_means(n, strengths, kernel):
     source="Limitations: regression problems",
     level="computed",
     chapter=CHAPTER,
-    statement=r"With noise $s = 1$, $t = 1$ and $c = 0.5$, $\hat a$ from softmax is within $0.05$ of each "
+    statement=r"With noise $\nu = 1$, $t = 1$ and $c = 0.5$, $\hat a$ from softmax is within $0.05$ of each "
     r"$a \in \{0.6, 0.7, \dots, 1.2\}$ with "
     r"probability above $1 - 10^{-6}$ at $n = 10^6, 10^8, 10^{100}, 10^{300}$. For linear attention and any estimator "
     r"whatever, some $a \in \{0.1, 0.3, \dots, 1.9\}$ is met to within $0.09$ with probability at most $0.103$ "
     r"at $n = 10^6$.",
     uses=["regression-simulated", "many-strengths-bounds"],
     control="every strength is lower by this (softmax)",
-    violations=(1e-6, 0.001),
+    violations=(2.5e-4, 2.8e-4),
 )
 def regression(xp, broken=None):
     for power, tenths in product((6, 8, 100, 300), range(6, 13)):

@@ -33,7 +33,7 @@ def weight_vectors():
 
 
 def positive_tails(weights, two_sided=False):
-    """Yield (s, P[⟨w, σ⟩ ≥ s]) for every attained s > 0, or the two-sided tail.
+    """Yield (s, P[⟨u, σ⟩ ≥ s]) for every attained s > 0, or the two-sided tail.
 
     No other s needs a look: up to the next attained value the tail stays and the bound falls.
     """
@@ -53,7 +53,7 @@ WIDE = ((10**6, 36_000), (10**6, 20_000), (250_000, 18_000))
 
 
 def share_a_sign(weights, number):
-    """Return weights whose sum has the law of ⟨w, σ⟩ when the first `number` signs are one and the same."""
+    """Return weights whose sum has the law of ⟨u, σ⟩ when the first `number` signs are one and the same."""
     return [sum(weights[:number]), *weights[number:]]
 
 
@@ -67,9 +67,9 @@ def norm_squared(weights):
     source=SOURCE,
     level="exact",
     chapter=CHAPTER,
-    statement=r"For weights $p, q > 0$ and $B \sim \mathrm{Bin}(n-1, \frac12)$: "
-    r"$P[p\,\sigma_1 + q \sum_{i>1} \sigma_i \ge s] = "
-    r"\frac12 P[B \ge \frac12(n-1+\frac{s-p}{q})] + \frac12 P[B \ge \frac12(n-1+\frac{s+p}{q})]$.",
+    statement=r"For weights $u_1 > 0$ and $u_2 = \dots = u_n > 0$, and $B \sim \mathrm{Bin}(n-1, \frac12)$: "
+    r"$P[u_1\sigma_1 + u_2 \sum_{i>1} \sigma_i \ge s] = "
+    r"\frac12 P[B \ge \frac12(n-1+\frac{s-u_1}{u_2})] + \frac12 P[B \ge \frac12(n-1+\frac{s+u_1}{u_2})]$.",
     uses=["def-random-signs"],
     assumes="independent signs",
     control="the first this many signs are one and the same",
@@ -96,8 +96,8 @@ def all_signs(n):
     source=SOURCE,
     level="computed",
     chapter=CHAPTER,
-    statement=r"For $w \in \mathbb{R}^n$, $w \ne 0$, and $s > 0$: "
-    r"$P[\langle w, \sigma \rangle \ge s] \le e^{-s^2/(2\|w\|^2)}$.",
+    statement=r"For $u \in \mathbb{R}^n$, $u \ne 0$, and $s > 0$: "
+    r"$P[\langle u, \sigma \rangle \ge s] \le e^{-s^2/(2\|u\|^2)}$.",
     uses=["def-random-signs"],
     assumes="independent signs",
     control="the first this many signs are one and the same",
@@ -117,7 +117,7 @@ def hoeffding_one_sided(xp, broken=None):
     source=SOURCE,
     level="computed",
     chapter=CHAPTER,
-    statement=r"For $w \ne 0$ and $s > 0$: $P[|\langle w, \sigma \rangle| \ge s] \le 2\,e^{-s^2/(2\|w\|^2)}$.",
+    statement=r"For $u \ne 0$ and $s > 0$: $P[|\langle u, \sigma \rangle| \ge s] \le 2\,e^{-s^2/(2\|u\|^2)}$.",
     uses=["hoeffding-one-sided"],
     assumes="independent signs",
     control="the factor 2 is lowered by this",
@@ -138,13 +138,13 @@ def hoeffding_two_sided(xp, broken=None):
     source="none: about the control of the two-sided bound",
     level="computed",
     chapter=CHAPTER,
-    statement=r"For $w = \mathbf{1}_n$ the bound $P[|\langle w, \sigma \rangle| \ge s] \le e^{-s^2/(2n)}$, "
+    statement=r"For $u = \mathbf{1}_n$ the bound $P[|\langle u, \sigma \rangle| \ge s] \le e^{-s^2/(2n)}$, "
     r"without the factor 2, fails at $s = 1$ for every odd $n$ and at $s = 2$ for $n = 2, 4$; "
     r"for even $n$ from 6 to 200 it holds at every $s > 0$.",
     uses=["hoeffding-two-sided"],
     assumes="for even n: n ≥ 6",
     control="the even n start lower by this",
-    violations=(0, 2, 4),
+    violations=(1, 2),
 )
 def hoeffding_needs_its_factor(xp, broken=None):
     for n in range(1, 201):
@@ -163,8 +163,8 @@ def hoeffding_needs_its_factor(xp, broken=None):
     source="none: about the control of the one-sided bound",
     level="computed",
     chapter=CHAPTER,
-    statement=r"If all signs are equal and $w \ne 0$, the one-sided bound fails for some $s > 0$ exactly when "
-    r"$(\sum_i w_i)^2 > 2 \log 2 \cdot \|w\|^2$.",
+    statement=r"If all signs are equal and $u \ne 0$, the one-sided bound fails for some $s > 0$ exactly when "
+    r"$(\sum_i u_i)^2 > 2 \log 2 \cdot \|u\|^2$.",
     uses=["hoeffding-one-sided"],
     assumes="all signs equal",
     control="this many signs are independent of the others",
@@ -172,7 +172,7 @@ def hoeffding_needs_its_factor(xp, broken=None):
 )
 def equal_signs_break_hoeffding(xp, broken=None):
     cancelling = ([1, -1], [2, -1], [3, 1, -2], [5, -1], [1] * 9 + [-1] * 5)
-    near = ([6340, 1274], [6763, 1359])  # (Σ w)² / ‖w‖² is 2 log 2 to seven digits, above and below
+    near = ([6340, 1274], [6763, 1359])  # (Σ u)² / ‖u‖² is 2 log 2 to seven digits, above and below
     for w in (*weight_vectors(), *cancelling, *near):
         shared = share_a_sign(w, max(len(w) - (broken or 0), 1))
         fails = any(probability > hoeffding(s, norm_squared(w)) for s, probability in positive_tails(shared))
@@ -186,8 +186,8 @@ def equal_signs_break_hoeffding(xp, broken=None):
     source="none: how tight the bound is",
     level="computed",
     chapter=CHAPTER,
-    statement=r"For $w = \mathbf{1}_n$ and every attained $s$ from 0 to $n$: "
-    r"$\frac{1}{n+1}\, 2^{-s^2/n} \le P[\langle w, \sigma \rangle \ge s]$. "
+    statement=r"For $u = \mathbf{1}_n$ and every attained $s$ from 0 to $n$: "
+    r"$\frac{1}{n+1}\, 2^{-s^2/n} \le P[\langle u, \sigma \rangle \ge s]$. "
     r"So Hoeffding's exponent $\frac{s^2}{2n}$ is short by a factor $2 \log 2 < 1.39$ at most, up to $\log(n+1)$.",
     uses=["hoeffding-one-sided"],
     assumes="s attained, so at most n",

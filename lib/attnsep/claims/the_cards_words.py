@@ -246,7 +246,7 @@ SENTENCES = (
         "quick check 3",
         "What does Hoeffding inequality tell us about the probability that the sum of bounded random variables "
         "deviates from its expected value?",
-        "For a sum of signs with weights w it is at most exp(−s²/(2‖w‖²)) to exceed s, and twice that on both sides.",
+        "For a sum of signs with weights u it is at most exp(−s²/(2‖u‖²)) to exceed s, and twice that on both sides.",
         ("hoeffding-one-sided", "hoeffding-two-sided"),
         asks=True,
     ),

@@ -11,7 +11,7 @@ from attnsep import reference, tokens
 from attnsep.arrays import to_numpy
 from attnsep.attention import attend, row_scores, values
 from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator, to_digits
-from attnsep.claims.one_query import EPS, rounding
+from attnsep.claims.one_query import BOUND_ROUNDING, EPS, rounding
 from attnsep.claims.sampled import inside_clopper_pearson
 from attnsep.data import TokenData
 from attnsep.kernels import KERNELS
@@ -48,7 +48,7 @@ definition(
     chapter=DATA,
     statement=r"With $x = \mathrm{vec}(X)$ and the blocks $\mathsf{A}_j$ of $A_1 \otimes A_2$: "
     r"$u_j = \exp(\mathsf{A}_j x)$ (softmax) or $\mathsf{A}_j x$ (linear), "
-    r"$\alpha_j = \langle u_j, \mathbf{1}_n \rangle$, $f_j = u_j / \alpha_j$, $c_j = A_3^\top f_j \in \mathbb{R}^d$.",
+    r"$\alpha_j = \langle u_j, \mathbf{1}_n \rangle$, $f_j = u_j / \alpha_j$, $o_j = A_3^\top f_j \in \mathbb{R}^d$.",
 )
 
 
@@ -103,9 +103,9 @@ def token_classes_equal(xp, broken=None):
     source="Lemma D.2",
     level="verified",
     chapter=DATA,
-    statement=r"With $X = \mathbf{1}_d\mathbf{1}_d^\top$ the score of token $i$ for token $j$ is $s_j "
-    r"s_i$, the product "
-    r"of two row sums of $A$: $s = (1+a)\sqrt{L}$ for the marked token and $\sqrt{L}$ for all others.",
+    statement=r"With $X = \mathbf{1}_d\mathbf{1}_d^\top$ the score of token $i$ for token $j$ is $\gamma_j "
+    r"\gamma_i L$, the product of two row sums of $A$: $\gamma_i\sqrt{L}$ with $\gamma_i = 1+a$ for the marked token "
+    r"and $1$ for all others.",
     uses=["def-token-data", "tensor-trick"],
     control="X = 1 1ᵀ + this × I",
     violations=(1e-18, 1e-12),
@@ -152,7 +152,7 @@ def identity_weight(xp, broken=None):
     uses=["def-token-data", "identity-weight"],
     assumes="a² + b² < 1; the weight falls as c or t grows, so c = 0.3 and t = 1 decide; checked at n = 10³⁰⁰",
     control="c is lower than 0.3 by this",
-    violations=(0, 1e-6, 1e-4),
+    violations=(9e-6, 1.1e-5),
 )
 def identity_weights_fail(xp, broken=None):
     log_n = 300 * math.log(10)
@@ -234,8 +234,9 @@ def lemma_d_2_weights(xp, broken=None):
     source="Lemma D.2",
     level="exact",
     chapter=LEMMA,
-    statement=r"Under linear attention all rows $f_j$ are equal, and so are all outputs $c_j$: "
-    r"the scores $s_j s_i$ have rank one, and normalising removes $s_j$. It cannot see which token asks.",
+    statement=r"Under linear attention all rows $f_j$ are equal, and so are all outputs $o_j$: "
+    r"the scores $\gamma_j \gamma_i L$ have rank one, and normalising removes $\gamma_j$. It cannot see which "
+    r"token asks.",
     uses=["all-ones-scores", "def-self-attention"],
     control="X = 1 1ᵀ + this × I",
     violations=(0, 1e-12),
@@ -261,7 +262,7 @@ def linear_rows_equal(xp, broken=None):
     level="verified",
     chapter=LEMMA,
     statement=r"With weight $w$ on $j^*$ and $r = (1-w)/(n-1)$ on every other token: "
-    r"$c_j/\sqrt{L} = (a w,\ \dots,\ c)$, with $b(w + (t-1)r)$ at the class $k^*$ of $j^*$ and "
+    r"$o_j/\sqrt{L} = (a w,\ \dots,\ c)$, with $b(w + (t-1)r)$ at the class $k^*$ of $j^*$ and "
     r"$b\,t\,r$ at every other class.",
     uses=["lemma-d-2-weights"],
     control="the matrices have a larger by this",
@@ -284,7 +285,7 @@ def values_in_closed_form(xp, broken=None):
     source="none: how the book computes",
     level="verified",
     chapter=LEMMA,
-    statement=r"All $c_j$ come from blocks of scores (softmax) or from $A_2^\top A_3$ (linear), "
+    statement=r"All $o_j$ come from blocks of scores (softmax) or from $A_2^\top A_3$ (linear), "
     r"and equal rows of $A_1 X$ are computed once: "
     r"the results are those of the $n^2 \times d^2$ matrix $A_1 \otimes A_2$ and of all $n^2$ weights.",
     uses=["scores-without-kronecker", "def-self-attention"],
@@ -313,8 +314,8 @@ DIFFER = 0.587
     source="First experiments 1",
     level="verified",
     chapter=LEMMA,
-    statement=r"On $D_1$ the two mechanisms give different outputs: with $a_1 = 0.7$, the first "
-    r"entries of their $c_{j^*}$ "
+    statement=r"On $D_1$ the two kinds of attention give different outputs: with $a_1 = 0.7$, the first "
+    r"entries of their $o_{j^*}$ "
     rf"differ by $a_1\sqrt{{L}}\,(p - p_{{\mathrm{{lin}}}})$, more than ${DIFFER}\,a_1\sqrt{{L}}$ for $n \ge 24$.",
     uses=["values-in-closed-form"],
     assumes="a = 0.7; p grows from n = 7 on and p_lin falls, so n = 24 decides",
@@ -344,7 +345,7 @@ definition(
     source="section 1.1: four-layer networks",
     chapter=COLUMN,
     statement=r"$Y \in \{\pm 1\}^{d \times m}$ is uniform, with columns $y^{(1)}, \dots, y^{(m)}$, and "
-    r"$F = \mathrm{ReLU}\bigl(\sum_{j \le n} \sum_{i \le m} \mathrm{ReLU}_\tau(\langle c_j, y^{(i)} \rangle)\bigr)$: "
+    r"$F = \mathrm{ReLU}\bigl(\sum_{j \le n} \sum_{i \le m} \mathrm{ReLU}_\tau(\langle o_j, y^{(i)} \rangle)\bigr)$: "
     r"$F_{\exp}$ with softmax, $F_{\mathrm{lin}}$ with linear attention. $F$ fires if $F > 0$. A single column is "
     r"called $y$, with entries $y_1, \dots, y_d$; $y_{k^*}$ is the one that meets the class $k^*$ of $j^*$.",
 )
@@ -364,7 +365,7 @@ RATIONAL = (
 
 
 def rational_columns():
-    """Yield the data, the kernel, and in Fractions R and all ⟨c_j, y⟩/√L of both rows."""
+    """Yield the data, the kernel, and in Fractions R and all ⟨o_j, y⟩/√L of both rows."""
     for (n, d, a, c), kernel in product(RATIONAL, tokens.KERNELS):
         data, A = TokenData(n=n, d=d, a=a, c=c), _scaled_matrix(TokenData(n=n, d=d, a=a, c=c))
         gains = [fraction(R) for R in tokens.gains(n, a, kernel)]
@@ -393,17 +394,17 @@ def all_signs(d):
     level="exact",
     chapter=COLUMN,
     statement=r"In row $j$ let the marked token's weight be $R$ times any other (its gain), and let $S$ be the sum of "
-    r"the $d-3$ signs of the other classes. Then $\langle c_j, y \rangle > \tau$ if and only if "
+    r"the $d-3$ signs of the other classes. Then $\langle o_j, y \rangle > \tau$ if and only if "
     r"$b\,t\,S > g(n-1) - b(t-1)y_{k^*} + R\,(g - a y_1 - b y_{k^*})$ with $g = 0.1 + c(1 - y_d)$.",
     uses=["values-in-closed-form", "def-network-tokens", "def-threshold"],
-    control="g is larger by this",
-    violations=(0, 0.01, 0.05),
+    control="g is smaller by this, so that ties exceed",
+    violations=(0, 1e-9),
 )
 def column_threshold(xp, broken=None):
     for data, _, gains, columns in rational_columns():
         for y, sums in columns.items():
             first, own, *others, last = y
-            g = GAP + data.c * (1 - last) + exactly(broken)
+            g = GAP + data.c * (1 - last) - exactly(broken)
             left = data.b * data.t * sum(others)
             for R, total in zip(gains, sums, strict=True):
                 right = g * (data.n - 1) - data.b * (data.t - 1) * own + R * (g - data.a * first - data.b * own)
@@ -417,10 +418,10 @@ def column_threshold(xp, broken=None):
     source="Foundational Learning: Hoeffding inequality, made exact",
     level="exact",
     chapter=COLUMN,
-    statement=r"$\pi = P[\langle c_j, y \rangle > \tau \text{ for some } j] = \frac18 \sum P\bigl[B > "
+    statement=r"$\pi = P[\langle o_j, y \rangle > \tau \text{ for some } j] = \frac18 \sum P\bigl[B > "
     r"\frac{d-3+z}{2}\bigr]$, summed over the eight patterns of the signs $(y_1, y_{k^*}, y_d)$. Here $B$ is binomial "
     r"with $d-3$ trials and probability $\frac12$, and $z = \min_R \frac{g(n-1) - b(t-1)y_{k^*} + R\,(g - a y_1 - "
-    r"b y_{k^*})}{b\,t}$ over the gains $R$ of all rows, with $g = 0.1 + c(1 - y_d)$. A tie $\langle c_j, y \rangle = "
+    r"b y_{k^*})}{b\,t}$ over the gains $R$ of all rows, with $g = 0.1 + c(1 - y_d)$. A tie $\langle o_j, y \rangle = "
     r"\tau$ does not fire.",
     uses=["column-threshold"],
     assumes="checked against all sign vectors, ties among them",
@@ -497,7 +498,7 @@ def column_ties(xp, broken=None):
     r"in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["column-law"],
     control="the law's gap is larger by this",
-    violations=(0, 0.02, 0.1),
+    violations=(0, 0.012, 0.015, 0.1),
 )
 def column_law_simulated(xp, broken=None):
     rng, draws = generator(3500), 20_000
@@ -517,13 +518,13 @@ def column_law_simulated(xp, broken=None):
     level="computed",
     chapter=COLUMN,
     statement=r"While $a w < 0.1$ in every row: "
-    r"$\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 \rho_w^2}\bigr)$, "
-    r"$\rho_w^2 = (w + (t-1)r)^2 + (d-3)(t r)^2$ with $r = \frac{1-w}{n-1}$, summed over the weights $w$ "
+    r"$\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 Q_w}\bigr)$, "
+    r"$Q_w = (w + (t-1)r)^2 + (d-3)(t r)^2$ with $r = \frac{1-w}{n-1}$, summed over the weights $w$ "
     r"of the marked token: two for softmax, in its own row and in the others, and one for linear attention.",
     uses=["column-law", "hoeffding-one-sided"],
     assumes="a w < 0.1 in every row",
-    control="the data's a is larger by this",
-    violations=(0.001, 0.1, 0.2),
+    control="the law's gap is smaller by this",
+    violations=(7e-4, 8e-4),
 )
 def column_hoeffding(xp, broken=None):
     constants = (Fraction(1, 10), C, Fraction(4, 5))
@@ -531,8 +532,24 @@ def column_hoeffding(xp, broken=None):
         n = (d - 2) * t
         bound = tokens.column_bounds(n, d, a, c, kernel)[1]  # 1 where some a w is 0.1 or more
         if 0 < bound < 1:
-            pi = tokens.column_probability(n, d, a + exactly(broken), c, kernel)
-            yield at_most(pi, bound, n=n, d=d, t=t, a=float(a), c=float(c))
+            reached = {"n": n, "d": d, "t": t, "a": float(a), "c": float(c)}
+            yield equal(bound, stated_bound(n, t, [(t, d - 3)], a, c, kernel), BOUND_ROUNDING, **reached)
+            pi = tokens.column_probability(n, d, a, c, kernel, GAP - exactly(broken))
+            yield at_most(pi, bound, **reached)
+
+
+def stated_bound(n, own, others, a, c, kernel):
+    """Return the sum that bounds π, from the formulas of the statement; `others` are pairs (size, number of classes).
+
+    The inequality alone would not notice a constant that is off by a per cent: Hoeffding's bound is not sharp.
+    """
+    a, b, total = float(a), 1 - float(c), 0.0
+    softmax = {1 / (1 + (n - 1) * n ** (-a * (1 + a))), 1 / (1 + (n - 1) * n**-a)}  # one number if a = 0
+    for w in softmax if kernel == "softmax" else {(1 + a) / (n + a)}:
+        r = (1 - w) / (n - 1)
+        Q = (w + (own - 1) * r) ** 2 + sum(number * (size * r) ** 2 for size, number in others)
+        total += math.exp(-((0.1 - a * w) ** 2) / (2 * b**2 * Q))
+    return total
 
 
 # The widest one is there because Hoeffding's exponent is nearly right only where it is large.
@@ -553,7 +570,7 @@ SHAPES = ((4, 1), (10, 1), (60, 1), (60, 16), (258, 4), (1500, 1), (1500, 10**9)
     uses=["column-law", "def-network-tokens"],
     assumes="a p > 0.1",
     control="a is lower than 0.7 by this, at n = 65536 and d = 16386",
-    violations=(0.05, 0.12, 0.15),
+    violations=(0.145, 0.15),
 )
 def main_theorem_softmax_fires(xp, broken=None):
     shapes = ((3, 2), (3, 7), *SHAPES) if broken is None else ((16386, 4),)
@@ -597,7 +614,7 @@ LEAST_P = 0.627
     uses=["lemma-d-2-weights"],
     assumes="a ≥ 0.7; p grows with a, and with n from 7 on",
     control="a is lower by this",
-    violations=(1e-4, 0.001),
+    violations=(7.4e-4, 8.1e-4),
 )
 def main_theorem_mark_is_seen(xp, broken=None):
     for a in (A1, Fraction(71, 100), 1, 5):
@@ -614,12 +631,12 @@ def main_theorem_mark_is_seen(xp, broken=None):
     level="computed",
     chapter=THEOREM,
     statement=r"$P[F_{\exp} \text{ fires on } D_0] \le "
-    r"m \sum_{w \in \{p, q\}} \exp\bigl(-\frac{(0.1 - a_0 w)^2}{2 b^2 \rho_w^2}\bigr)$, with "
-    r"$\rho_w^2 = (w + (t-1)r)^2 + (d-3)(t r)^2$ and $r = \frac{1-w}{n-1}$.",
+    r"m \sum_{w \in \{p, q\}} \exp\bigl(-\frac{(0.1 - a_0 w)^2}{2 b^2 Q_w}\bigr)$, with "
+    r"$Q_w = (w + (t-1)r)^2 + (d-3)(t r)^2$ and $r = \frac{1-w}{n-1}$.",
     uses=["column-hoeffding", "def-network-tokens"],
     assumes="checked where the bound is below 1",
     control="the threshold's gap is smaller by this",
-    violations=(1e-4, 0.002, 0.005),
+    violations=(7e-4, 8e-4),
 )
 def main_theorem_softmax_silent(xp, broken=None):
     yield from _silent((0, A0, GAP), "softmax", broken)
@@ -632,12 +649,12 @@ def main_theorem_softmax_silent(xp, broken=None):
     level="computed",
     chapter=THEOREM,
     statement=r"On $D_0$, and on $D_1$ for $n > 9a_1 + 10a_1^2$: $P[F_{\mathrm{lin}} \text{ fires}] \le "
-    r"m \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 \rho_w^2}\bigr)$ with $w = (1+a)/(n+a)$ and "
-    r"the same $\rho_w$ as in (ii).",
+    r"m \exp\bigl(-\frac{(0.1 - a w)^2}{2 b^2 Q_w}\bigr)$ with $w = (1+a)/(n+a)$ and "
+    r"the same $Q_w$ as in (ii).",
     uses=["column-hoeffding", "linear-rows-equal"],
     assumes="n > 9a + 10a²; checked where the bound is below 1",
     control="the threshold's gap is smaller by this",
-    violations=(1e-4, 0.002, 0.005),
+    violations=(7e-4, 8e-4),
 )
 def main_theorem_linear_silent(xp, broken=None):
     yield from _silent((0, A0, GAP, A1, 1, 3), "linear", broken)
@@ -650,8 +667,10 @@ def _silent(strengths, kernel, broken):
             bound = tokens.fires_bounds(n, d, m, a, c, kernel)[1]
             if not 0 < bound < 1:  # 1 is true of every probability and says nothing, 0 is below the least double
                 continue
+            reached = {"n": n, "d": d, "t": t, "m": m, "a": float(a), "c": float(c)}
+            yield equal(bound, m * stated_bound(n, t, [(t, d - 3)], a, c, kernel), BOUND_ROUNDING, **reached)
             error = tokens.fires_probability(n, d, m, a, c, kernel, GAP - exactly(broken))
-            yield at_most(error, bound, n=n, d=d, t=t, m=m, a=float(a), c=float(c))
+            yield at_most(error, bound, **reached)
 
 
 @claim(
@@ -693,8 +712,9 @@ WORKED = {
     rf"($F_{{\exp}}$ on $D_1$), ${WORKED[A0, 'linear']}$ ($F_{{\mathrm{{lin}}}}$ on $D_0$), "
     rf"${WORKED[A1, 'linear']}$ ($F_{{\mathrm{{lin}}}}$ on $D_1$).",
     uses=["column-law", "def-network-tokens"],
+    # The laws are step functions of every parameter: nothing nearer moves one of their steps.
     control="the threshold's gap is larger by this",
-    violations=(1e-12, 1e-3, 0.01),
+    violations=(6.6e-4, 7.3e-4),
 )
 def main_theorem_worked_instance(xp, broken=None):
     for (a, kernel), digits in WORKED.items():
@@ -720,7 +740,7 @@ RIGHT = {"softmax": "0.920", "linear": "0.512"}
     r"digits.",
     uses=["column-law", "def-network-tokens", "values-in-closed-form"],
     control="the network has this many columns more than the law",
-    violations=(0, 4, 40),
+    violations=(2, 3, 40),
 )
 def main_theorem_classifies(xp, broken=None):
     rng, draws, (n, d, m) = generator(3600), 1000, (104, 106, 9)
@@ -770,8 +790,9 @@ def _listed(table, c, t):
     rf"{_listed(SIZES, '0.5', 4)} at $c = 0.5$, $t = 4$; {_listed(SIZES, '0.9', 1)} at $c = 0.9$, $t = 1$. "
     rf"By the bound it is {_listed(SIZES_BY_BOUND, '0.5', 1)} at $c = 0.5$, $t = 1$.",
     uses=["main-theorem-softmax-fires", "main-theorem-softmax-silent", "main-theorem-linear-silent", "column-law"],
+    # Sizes are whole numbers, and the laws behind them step functions of a1: nothing nearer changes one of them.
     control="a1 is lower by this",
-    violations=(0.01,),
+    violations=(0.0086, 0.0094),
 )
 def main_theorem_sizes(xp, broken=None):
     for by, table in (("exact", SIZES), ("bound", SIZES_BY_BOUND)):
@@ -805,8 +826,9 @@ def _sizes_by_bound(delta, a0, a1, c, t):
         "main-theorem-linear-silent",
     ],
     assumes="checked for a0 ≤ 0.1, a1 ≥ 0.7, δ ≥ 0.001 at the sizes that the bounds promise",
+    # At the sizes that the bounds promise the exact errors are far below δ, so there is this much room.
     control="d is smaller by the factor 1 + this, at the same t and m",
-    violations=(0.1, 0.2),
+    violations=(0.14, 0.155),
 )
 def main_theorem(xp, broken=None):
     constants = ((C, 1), (C, 4), ("0.9", 1), ("0.9", 4), ("0.2", 1))
@@ -850,7 +872,7 @@ def token_sizes_not_monotone(xp, broken=None):
     uses=["column-law"],
     assumes="a1 = 0.5",
     control="a1 is larger by this",
-    violations=(0.001, 0.2),
+    violations=(3.8e-5, 4.3e-5),
 )
 def a_half_is_too_weak(xp, broken=None):
     for n, limit in ((1024, 0.73), (4096, 0.65), (16384, 0.006), (65536, 3e-29)):

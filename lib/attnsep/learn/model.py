@@ -50,8 +50,8 @@ def weights(q, k, kernel, keep=None):
 
     Notes
     -----
-    Softmax: e^{s_i} over its sum with s_i = ⟨q, k_i⟩/√d.  Linear: ⟨q, k_i⟩ over its sum, where 1/√d cancels.
-    elu+1: ⟨φ(q), φ(k_i)⟩ over its sum, φ(x) = x + 1 above 0 and e^x below.  The same numbers as
+    Softmax: e^{v_i} over its sum with v_i = ⟨q, k_i⟩/√d.  Linear: ⟨q, k_i⟩ over its sum, where 1/√d cancels.
+    elu+1: ⟨ψ(q), ψ(k_i)⟩ over its sum, ψ(x) = x + 1 above 0 and e^x below.  The same numbers as
     ``attnsep.attention.attend``, for batches.  Not checked: a sum of 0 in linear attention gives inf or NaN, because a
     function that is traced cannot raise; training notices it.
 
