@@ -18,7 +18,7 @@ def pytest_collection_finish():
 @pytest.fixture
 def nothing_set(monkeypatch):
     """Let the variables that the library reads be unset, as for most people, and those of which `bench` warns."""
-    from attnsep.bench import BLAS_SETTINGS
+    from attnsep.bench.measure import BLAS_SETTINGS
 
     for name in [name for name in os.environ if name.startswith("ATTNSEP_") or name in BLAS_SETTINGS]:
         monkeypatch.delenv(name)

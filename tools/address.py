@@ -12,7 +12,7 @@ import tomllib
 
 import yaml
 
-from attnsep.arrays import text_of
+from attnsep.checks import text_of
 from tools.files import PENDING, ROOT, finish, pending, store
 
 USAGE = "usage: python -m tools.address https://host/owner/repository"

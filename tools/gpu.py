@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 from tools.files import ROOT, require_writable, write
 from tools.steps import LEARN
 
-RESULT = ROOT / "lib/attnsep/claims/gpu.json"
+RESULT = ROOT / "lib/attnsep/ledger/gpu.json"
 NEEDED = ("numpy", "pytest", "matplotlib", "array_api_compat")
 JUPYTER = ("nbval", "nbformat", "ipykernel")
 CERTIFY = ("flint", "sympy")
@@ -188,7 +188,7 @@ def run_claims(xp):
 
     Certified claims use no arrays; where python-flint or SymPy is not there they are left out.
     """
-    from attnsep.claims import framework, record
+    from attnsep.ledger import framework, record
 
     print("--- claims", flush=True)
     start, rows, evidence = time.perf_counter(), [], []
@@ -218,8 +218,8 @@ def timings(backend):
     import numpy as np
 
     from attnsep.arrays import namespace
-    from attnsep.attention import query_scores
-    from attnsep.kernels import linear, softmax
+    from attnsep.attention.attend import query_scores
+    from attnsep.attention.kernels import linear, softmax
 
     print("--- timings", flush=True)
     rng = np.random.default_rng(0)
@@ -244,12 +244,12 @@ def timings(backend):
 
 def attention_timings(backend, dtype, sizes):
     """Return median milliseconds of both attentions, ours and PyTorch's, and the MiB that each adds at its peak."""
-    from attnsep import bench
     from attnsep.arrays import namespace
+    from attnsep.bench import measure
 
     print(f"--- attention, {dtype}", flush=True)
     found = {}
-    for row in bench.bench(sizes, (66,), (dtype,), most_work=1e13, xp=namespace(backend))["rows"]:
+    for row in measure.bench(sizes, (66,), (dtype,), most_work=1e13, xp=namespace(backend))["rows"]:
         kind = f"{row['mechanism']} attention, d = {row['d']}, {dtype}"
         entry = found.setdefault((kind, row["n"]), {"function": kind, "n": row["n"], "milliseconds": {}})
         entry["milliseconds"][row["library"]] = float(f"{1000 * row['median']:.3g}")

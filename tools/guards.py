@@ -7,8 +7,8 @@ from itertools import chain
 import nbformat
 
 from attnsep.claims import LEDGER
-from attnsep.claims.framework import UNROUNDED, Claim
-from attnsep.claims.ratchet import parts
+from attnsep.ledger.framework import UNROUNDED, Claim
+from attnsep.ledger.ratchet import parts
 
 MOST_LINES = 20
 SHORTEST_ALT = 30
@@ -180,75 +180,28 @@ def owner_problems(name, text, address):
     return [f"{name}: {place}: nobody owns this name or address, so anybody could" for place in found]
 
 
-# Import direction: a module may import those on the lines above it, and those beside it only where named.
+# What the core needs.  Which module may import which is a contract in pyproject.toml, which import-linter holds.
 
-LAYERS = (
-    "arrays",
-    "data",
-    "spec",
-    "kernels",
-    "_fast",
-    "attention",
-    "network",
-    "claims",
-    "cli",
-)
-BESIDE = {
-    "reference": {"arrays", "data", "spec"},
-    "bounds": {"arrays", "data"},
-    "exact": {"arrays", "data", "bounds"},
-    "gains": {"arrays", "data", "spec"},
-    "tokens": {"arrays", "data", "spec", "exact", "bounds", "gains"},
-    "sampling": {"data", "gains", "spec"},
-    "ablation": {"arrays", "attention", "bounds", "data", "exact", "spec", "tokens"},
-    "ragged": {"arrays", "data", "exact", "spec", "tokens"},
-    "readout": {"arrays", "data", "spec", "tokens"},
-    "perturbed": {"data", "spec", "tokens"},
-    "scaling": {"data", "exact", "spec", "tokens"},
-    "sensitivity": {"arrays", "bounds", "data", "exact", "spec", "tokens"},
-    "counting": {"arrays", "bounds", "data", "exact", "gains", "spec"},
-    "files": {"arrays"},
-    "processes": set(),
-    "cost": {"arrays", "data", "files", "spec"},
-    "bench": {"_fast", "arrays", "attention", "cost", "data", "processes", "spec", "tokens"},
-    "recall": {"data"},
-    "learn": {"arrays", "bench", "counting", "data", "files", "learn", "processes"},
-    "certify": {"arrays", "data"},
-    "figures": set(),
-}
-CLAIMS_MAY = {*BESIDE} - {"figures"}
 WITHOUT_IMPORT = {"numpy", "array_api_compat"}
 
 
 def import_problems(module, source, standard_library):
-    """Return the imports of a library module that run against the direction of the tree.
+    """Return what a library module imports at its top though the core runs without it.
 
     Parameters
     ----------
     module : str
-        Name below attnsep, such as ``kernels`` or ``claims.framework``.
+        Name below attnsep, such as ``attention.kernels``.
     source : str
         Its text.
     standard_library : set of str
         Names that are free to import.
     """
-    tree = ast.parse(source)
-    own = module.split(".")[0]
-    if own in BESIDE:
-        allowed = BESIDE[own]
-    elif own in LAYERS:
-        allowed = {*LAYERS[: LAYERS.index(own)], own} | (CLAIMS_MAY if own in ("claims", "cli") else set())
-    else:
-        return [f"{module}: has no place in the order of imports (tools/guards.py)"]
-    found = []
-    for name in _imported(ast.walk(tree)):
-        if name.startswith("attnsep.") and name.split(".")[1] not in allowed:
-            found.append(f"{module}: imports {name}, which lies above it")
-    for name in _imported(tree.body):
-        top = name.split(".")[0]
-        if top not in standard_library | WITHOUT_IMPORT | {"attnsep"}:
-            found.append(f"{module}: imports {top} at its top; the core runs with numpy and array-api-compat alone")
-    return found
+    found = {name.split(".")[0] for name in _imported(ast.parse(source).body)}
+    return [
+        f"{module}: imports {top} at its top; the core runs with numpy and array-api-compat alone"
+        for top in sorted(found - standard_library - WITHOUT_IMPORT - {"attnsep"})
+    ]
 
 
 def _imported(nodes):
@@ -409,3 +362,61 @@ def _uses_problems(ledger):
     while ready := {id for id in uses if not uses[id] & uses.keys()}:
         uses = {id: used for id, used in uses.items() if id not in ready}
     return found + ([f"uses: a cycle among {', '.join(sorted(uses))}"] if uses else [])
+
+
+# Names that meet: the table in CONTRIBUTING.md, the chapters, the claims, the library and its tests.
+
+ROW_OF_NAMES = re.compile(
+    r"^\| (?P<title>[^|`]+) \| `(?P<file>[\w-]+)`(?P<planned> \(planned\))? \| (?:`claims\.(?P<claims>\w+)`)? "
+    r"\| (?:`extensions\.(?P<extension>\w+)`)? \|$",
+    re.MULTILINE,
+)
+MOST_WORDS_OF_A_TITLE = 5
+
+
+def name_problems(table, titles, claims, extensions, tests):
+    """Return where the names of a chapter do not meet.
+
+    Parameters
+    ----------
+    table : str
+        A text with the table of names.
+    titles : dict
+        {file name of a chapter: its heading}.
+    claims, extensions, tests : set of str
+        Names of the modules of claims and extensions, and of the extensions' test files.
+    """
+    rows = [row.groupdict() for row in ROW_OF_NAMES.finditer(table)]
+    found, here = [], {row["file"]: row["title"] for row in rows if not row["planned"]}
+    for name in sorted(titles.keys() | here.keys()):
+        if titles.get(name) != here.get(name):
+            found.append(f"{name}: the table calls it {here.get(name)!r}, the page {titles.get(name)!r}")
+    for row in rows:
+        name = row["file"].replace("-", "_")
+        if len(row["title"].split()) > MOST_WORDS_OF_A_TITLE:
+            found.append(f"{row['file']}: a title has at most {MOST_WORDS_OF_A_TITLE} words: {row['title']!r}")
+        if row["planned"] and row["file"] in titles:
+            found.append(f"{row['file']}: is there, and the table says that it is planned")
+        for kind, there in (("claims", claims), ("extension", extensions)):
+            if row[kind] != (name if name in there else None):
+                found.append(f"{row['file']}: its module of {kind} is {name}, if any, and the table says {row[kind]}")
+    names = {row["file"].replace("-", "_") for row in rows}
+    found += [f"{name}: a module that no chapter is named after" for name in sorted((claims | extensions) - names)]
+    for name in sorted(extensions):
+        if f"test_{name}" not in tests:
+            found.append(f"extensions.{name}: has no test_{name}.py")
+    return found
+
+
+NAMED_IDS = re.compile(r"\b(?:Claims?|Definitions?): ([a-z0-9]+(?:-[a-z0-9]+)*(?:,\s+[a-z0-9]+(?:-[a-z0-9]+)*)*)\.")
+
+
+def unknown_ids(text, known):
+    """Return the ids of claims and definitions that a text names, as in ``Claims: one, two.``, and the ledger lacks.
+
+    Examples
+    --------
+    >>> unknown_ids("Completed.  Claims: tensor-trick,\\n    no-such-claim.", {"tensor-trick"})
+    ['no-such-claim']
+    """
+    return [id for ids in NAMED_IDS.findall(text) for id in re.split(r",\s+", ids) if id not in known]

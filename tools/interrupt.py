@@ -19,7 +19,7 @@ from types import SimpleNamespace
 
 from tqdm import tqdm
 
-from attnsep import cost
+from attnsep.bench import cost
 from tools import files, gpu, lock, notebooks
 
 README = "<!-- status -->\n0\n<!-- end of status -->\n"

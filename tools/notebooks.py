@@ -21,8 +21,8 @@ from nbclient.exceptions import CellExecutionError
 from tqdm import tqdm
 
 from attnsep.claims import status_line, verify
-from attnsep.claims.ratchet import extended, ratchet_path, ratchet_text, read_ratchet, reasons_from
-from attnsep.claims.record import record_path, record_text
+from attnsep.ledger.ratchet import extended, ratchet_path, ratchet_text, read_ratchet, reasons_from
+from attnsep.ledger.record import record_path, record_text
 from tools.address import address, launch_source
 from tools.files import CHAPTERS, PENDING, ROOT, finish, pending, store
 from tools.guards import notebook_problems

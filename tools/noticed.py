@@ -25,10 +25,10 @@ from types import ModuleType
 from tqdm import tqdm
 
 from attnsep.arrays import namespace
-from attnsep.claims import framework, ratchet
+from attnsep.ledger import framework, ratchet
 from tools.files import ROOT, write
 
-RESULT = ROOT / "lib/attnsep/claims/noticed.json"
+RESULT = ROOT / "lib/attnsep/ledger/noticed.json"
 PARTS = (*(Fraction(10) ** power for power in range(-12, -1)), Fraction(1, 20), Fraction(1, 5), Fraction(1, 2))
 STEPS = (1, 2, 4, 8, 32, 128)
 LEFT_OUT = {0, 1, 2}

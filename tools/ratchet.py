@@ -9,18 +9,19 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RATCHET = "lib/attnsep/claims/ratchet.jsonl"
+RATCHET = "lib/attnsep/ledger/ratchet.jsonl"
+BEFORE = "lib/attnsep/claims/ratchet.jsonl"  # until version 2
 
 
 def main(root=ROOT):
     """Return 1, and say which commit had another beginning, unless every committed ratchet begins today's."""
-    commits = _git(root, "log", "--first-parent", "--format=%H", "--", RATCHET)
+    commits = _git(root, "log", "--first-parent", "--format=%H", "--", RATCHET, BEFORE)
     if commits is None:
         print("There is no history here to compare the ratchet with.")
         return 0
     now, wrong = (root / RATCHET).read_bytes(), []
     for commit in commits.decode().split():
-        then = _git(root, "show", f"{commit}:{RATCHET}")
+        then = _git(root, "show", f"{commit}:{RATCHET}") or _git(root, "show", f"{commit}:{BEFORE}")
         if then is not None and not now.startswith(then):
             wrong.append(commit[:12])
     for commit in wrong:

@@ -14,14 +14,14 @@ NOT_RUN = 77  # exit status of a step that finds no browser
 PYTEST = ("-m", "pytest", "-q", "-ptimeout", "--timeout=600", "-pxdist", "-n2", "--dist", "loadfile")
 OUTCOMES = {0: "passed", NOT_RUN: "NOT RUN"}
 LAB = "web/test_lab.py"  # on a busy machine JupyterLab may take minutes; in no run that others wait for
-LEARN = "lib/tests/learn"  # training takes a minute, too long for daily life
+LEARN = "lib/tests/training"  # training takes a minute, too long for daily life
 STEPS = {
     "format": ("-m", "ruff", "format", "--check", "."),
     "lint": ("-m", "ruff", "check", "."),
     "unit": (*PYTEST, "--ignore", LEARN, "-m", "not slow"),
     "slow": (*PYTEST, "--ignore", LEARN, "-m", "slow"),
     "learn": (*PYTEST, LEARN),
-    "oracles": ("-m", "pytest", "-q", "lib/tests/test_oracles.py"),
+    "oracles": ("-m", "pytest", "-q", "lib/tests/attention/test_kernels_oracles.py"),
     "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),
     "ratchet": ("-m", "tools.ratchet"),
     "fallback": ("-m", "tools.cupy_fallback"),

@@ -9,8 +9,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from attnsep import exact, scaling, tokens
-from attnsep.data import TokenData
+from attnsep.extensions import golden_ratio
+from attnsep.paper import gains, tokens
+from attnsep.paper.tokens import TokenData
+from attnsep.probability import sign_sums
 from web.conftest import BUILT, Tab
 
 WORKED = {"n": 1024, "d": 258, "m": 10, "a0": "0.05", "a1": "0.7", "c": "0.5", "gap": "0.1", "kernel": "softmax"}
@@ -91,7 +93,7 @@ def drawn():
 def patterns(point, a):
     """Return, for each pattern of signs, the plus signs needed and how many numbers of them tie with the threshold."""
     gap = Fraction(point["gap"])
-    rows = tokens.gains(point["n"], a, point["kernel"], d=point["d"])
+    rows = gains.gains(point["n"], a, point["kernel"], d=point["d"])
     sides = []
     for shift in (0, Fraction(1, 10**900)) if gap else (0,):  # a sum that ties exceeds a threshold a little lower
         data = TokenData(n=point["n"], d=point["d"], a=a, c=point["c"], gap=gap - shift)
@@ -141,8 +143,8 @@ def check_law(shown, point, name, a, kernel):
     same(shown[f"pi-{name}"], value, lambda: precisely(pi))
     same(shown[f"not-pi-{name}"], float(1 - pi), lambda: precisely(1 - pi))
     exponent = m * mpmath.log1p(-precisely(pi)) if pi < 1 else -mpmath.inf
-    same(shown[f"fires-{name}"], exact.fires_probability(value, m), lambda: -mpmath.expm1(exponent))
-    same(shown[f"silent-{name}"], exact.silent_probability(value, m), lambda: mpmath.exp(exponent))
+    same(shown[f"fires-{name}"], sign_sums.fires_probability(value, m), lambda: -mpmath.expm1(exponent))
+    same(shown[f"silent-{name}"], sign_sums.silent_probability(value, m), lambda: mpmath.exp(exponent))
     return found
 
 
@@ -150,7 +152,7 @@ def check_row(shown, point, i, a):
     """Compare the weights and the values of the chosen kernel."""
     n, d, kernel = point["n"], point["d"], point["kernel"]
     w = tokens.weights(n, a, kernel)
-    rows = tokens.gains(n, a, kernel)
+    rows = gains.gains(n, a, kernel)
     values = tokens.values_closed(n, d, a, point["c"], kernel)
     root, b, t = mpmath.sqrt(mpmath.log(n)), precisely(1 - Fraction(point["c"])), n // (d - 2)
     for row, R, p, rest, value in zip(("marked", "other"), rows, w[:2], w[2:], values, strict=True):
@@ -179,9 +181,9 @@ def check_curve(shown, point, i, a):
     """Compare the point on the curve of the golden ratio."""
     name, _, beta = point["kernel"].partition(":")
     if name == "softmax":
-        x = scaling.collapsed(point["n"], a, Fraction(beta or 1))
+        x = golden_ratio.collapsed(point["n"], a, Fraction(beta or 1))
     else:
-        R = tokens.gains(point["n"], a, point["kernel"])[0]
+        R = gains.gains(point["n"], a, point["kernel"])[0]
         x = float(mpmath.log(odds_of(R, point["n"]) * (point["n"] - 1) / point["n"]))
     if isfinite(x):
         assert_rounded(shown[f"x-{i}"], x)

@@ -5,45 +5,14 @@ import sys
 import warnings
 from functools import cache
 
-import array_api_compat
 import array_api_compat.numpy
 
+from attnsep.checks import require_choice, require_plain, text_of
+
 BACKENDS = ("auto", "numpy", "cupy", "array_api_strict")
+
+
 NOT_INSTALLED = "it is not installed"
-
-
-def text_of(value):
-    """Return how a value prints, for an error: at most a hundred characters of it.
-
-    Python refuses to print very long integers.
-
-    Examples
-    --------
-    >>> text_of("a"), text_of(10**5000)
-    ("'a'", 'a number of more than 4300 digits')
-    >>> text_of("abc" * 1000)
-    "'abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabca … cabcabcabcabcabc' (3002 characters)"
-    """
-    try:
-        text = repr(value)
-    except ValueError:
-        return "a number of more than 4300 digits"
-    return text if len(text) <= 100 else f"{text[:56]} … {text[-17:]} ({len(text)} characters)"
-
-
-def require_choice(name, value, choices):
-    """Return `value` if it is one of the words, or raise a ValueError that names it.
-
-    Examples
-    --------
-    >>> require_choice("order", "diagonal", ("row", "column"))
-    Traceback (most recent call last):
-    ...
-    ValueError: order = 'diagonal': must be one of row, column
-    """
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} = {text_of(value)}: must be one of {', '.join(choices)}")
-    return value
 
 
 def namespace(backend=None):
@@ -208,47 +177,6 @@ def _is_plain_and_real(array):
     return type(array) is np.ndarray and array.dtype.kind in "iuf"
 
 
-def require_plain(name, array):
-    """Raise a TypeError if the array is a NumPy array with rules of its own, such as a mask or matrix products.
-
-    Memory maps are plain.  What is no NumPy array passes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> require_plain("scores", np.ma.masked_equal([1.0, 2.0], 2.0))
-    Traceback (most recent call last):
-    ...
-    TypeError: scores: is a masked array, whose mask would be ignored; fill it, with -inf where a token is masked
-    """
-    import numpy as np
-
-    if isinstance(array, np.ma.MaskedArray):
-        why = "is a masked array, whose mask would be ignored; fill it, with -inf where a token is masked"
-        raise TypeError(f"{name}: {why}")
-    if isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap):
-        kind = f"{type(array).__module__}.{type(array).__qualname__}"
-        raise TypeError(f"{name}: is a {kind}, must be a plain array; numpy.asarray makes it one")
-
-
-def require_floating(xp, **arrays):
-    """Raise a TypeError that names the first array whose dtype is neither float64 nor float32.
-
-    Half precision is refused: a sum over 70000 tokens overflows it and would leave all weights 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> require_floating(np, scores=np.arange(3))
-    Traceback (most recent call last):
-    ...
-    TypeError: scores: dtype int64, must be float64 or float32
-    """
-    for name, array in arrays.items():
-        if array.dtype not in (xp.float64, xp.float32):
-            raise TypeError(f"{name}: dtype {array.dtype}, must be float64 or float32")
-
-
 def require_real_dtype(xp, dtype):
     """Return `dtype`, float64 where it is None, or raise a TypeError unless it is a real floating dtype.
 
@@ -283,42 +211,6 @@ def quiet():
     import numpy as np
 
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
-
-
-def require_finite(xp, result, names):
-    """Return the result, or raise a ValueError that names what it came from if it has NaN or inf.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> require_finite(np, np.array([np.nan]), "A, x")
-    Traceback (most recent call last):
-    ...
-    ValueError: A, x: the result is not finite; they have NaN or inf, or are too large
-    """
-    if not bool(xp.all(xp.isfinite(result))):
-        raise ValueError(f"{names}: the result is not finite; they have NaN or inf, or are too large")
-    return result
-
-
-def require_shape(name, array, shape):
-    """Raise a ValueError unless `array` has the shape; a string in `shape` stands for any length.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> require_shape("A", np.ones((3, 2)), ("n", 2))
-    >>> require_shape("x", np.ones(3), (2,))
-    Traceback (most recent call last):
-    ...
-    ValueError: x: shape (3,), must be (2,)
-    """
-    fits = len(array.shape) == len(shape) and all(
-        isinstance(want, str) or have == want for have, want in zip(array.shape, shape, strict=True)
-    )
-    if not fits:
-        wanted = "(" + ", ".join(str(want) for want in shape) + ("," if len(shape) == 1 else "") + ")"
-        raise ValueError(f"{name}: shape {tuple(array.shape)}, must be {wanted}")
 
 
 def to_numpy(array):

@@ -20,20 +20,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnsep import sampling, tokens
-from attnsep.arrays import BACKENDS, namespace, text_of
+from attnsep.arrays import BACKENDS, namespace
+from attnsep.attention.kernels import PAIR, PARAMETERS, require_kernel, usage
+from attnsep.checks import require_integer, text_of
 from attnsep.claims import claims_table, status_line, verify
-from attnsep.claims.framework import alarm_sentence, claims, find
-from attnsep.claims.ratchet import problems, read_ratchet
-from attnsep.claims.record import differences, read_record
-from attnsep.data import TokenData, require_integer
-from attnsep.exact import clopper_pearson, fires_probability
+from attnsep.extensions import which_attentions
 from attnsep.files import is_same, require_writable, why
 from attnsep.learn import table
 from attnsep.learn.model import KERNELS
 from attnsep.learn.tasks import TASKS, task
-from attnsep.network import signs
-from attnsep.spec import PAIR, PARAMETERS, require_kernel, usage
+from attnsep.ledger.framework import alarm_sentence, claims, find
+from attnsep.ledger.ratchet import problems, read_ratchet
+from attnsep.ledger.record import differences, read_record
+from attnsep.paper import tokens
+from attnsep.paper.network import signs
+from attnsep.paper.tokens import TokenData
+from attnsep.probability.sign_sums import clopper_pearson, fires_probability
 
 MOST_SIGNS = 10**8
 ALARM = 1e-6
@@ -213,14 +215,14 @@ def _add_bench(commands):
 
 
 def _bench(options):
-    from attnsep import bench, cost
+    from attnsep.bench import cost, measure
 
-    if forced := [name for name in bench.BLAS_SETTINGS if name in os.environ]:
+    if forced := [name for name in measure.BLAS_SETTINGS if name in os.environ]:
         _say(f"{', '.join(forced)} set, which changes NumPy's speed; unset it first")
     sizes = {name: value for name, value in (("n", options.n), ("d", options.d)) if value is not None}
     if options.out is not None:
         require_writable("--out", options.out)  # before minutes of work
-    result = bench.bench(**sizes, dtype=options.dtype, seconds=options.seconds, progress=not options.json)
+    result = measure.bench(**sizes, dtype=options.dtype, seconds=options.seconds, progress=not options.json)
     try:
         if options.out is not None:
             cost.write_result(options.out, result)
@@ -316,7 +318,7 @@ def _fires_row(options):
     require_integer("seed", options.seed, least=0)
     require_integer("draws", options.draws, least=1)  # though an exact law needs none
     parameters = (data.n, data.d, options.m, data.a, data.c, options.kernel, data.gap)
-    sampled = require_kernel(options.kernel).name in sampling.SAMPLED
+    sampled = require_kernel(options.kernel).name in which_attentions.SAMPLED
     found = _sampled(options, parameters) if sampled else _exact(options, parameters, data)
     return {
         "kernel": options.kernel,
@@ -358,7 +360,8 @@ def _exact(options, parameters, data):
 def _sampled(options, parameters):
     draws = options.draws
     one, hits = (
-        sampling.fired_networks(np.random.default_rng(options.seed), *parameters, draws=number) for number in (1, draws)
+        which_attentions.fired_networks(np.random.default_rng(options.seed), *parameters, draws=number)
+        for number in (1, draws)
     )
     return _Found(hits / draws, None, None, one == 1, list(clopper_pearson(hits, draws, ALARM)), draws)
 

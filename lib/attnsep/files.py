@@ -78,7 +78,7 @@ def from_json(text):
 
 
 def _object(pairs):
-    from attnsep.arrays import text_of
+    from attnsep.checks import text_of
 
     found = {}
     for key, value in pairs:
@@ -208,7 +208,7 @@ def naming(name, path):
     ...
     ValueError: checkpoint = 'state': cannot be written (Permission denied)
     """
-    from attnsep.arrays import text_of  # which needs a package that `make gpu` looks for only later
+    from attnsep.checks import text_of  # which needs a package that `make gpu` looks for only later
 
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{name} = {text_of(path)}: must be a path")

@@ -22,8 +22,8 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from attnsep import bench
 from attnsep.arrays import to_numpy
+from attnsep.bench import measure
 
 LONG = os.environ.get("ATTNSEP_FUZZ", "")
 if LONG and not LONG.isdecimal():
@@ -216,13 +216,13 @@ def time_limit():
 
 def hurry(monkeypatch):
     """Let `bench` measure as little as it can, whatever `seconds` says; the machine stays the same."""
-    monkeypatch.setattr(bench, "MOST_REPEATS", bench.LEAST_REPEATS)
-    monkeypatch.setattr(bench, "_limits", _limits)
-    monkeypatch.setattr(bench, "REST", 0.001)
-    monkeypatch.setattr(bench, "SPIN", 0.001)
+    monkeypatch.setattr(measure, "MOST_REPEATS", measure.LEAST_REPEATS)
+    monkeypatch.setattr(measure, "_limits", _limits)
+    monkeypatch.setattr(measure, "REST", 0.001)
+    monkeypatch.setattr(measure, "SPIN", 0.001)
 
 
-_limits = cache(bench._limits)
+_limits = cache(measure._limits)
 
 
 def named(message):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from attnsep import arrays
+from attnsep import arrays, checks
 
 
 @pytest.fixture(autouse=True)
@@ -151,9 +151,9 @@ def test_common_namespace_rejects_what_is_not_real(array):
 
 
 def test_require_shape_accepts_a_named_length_and_rejects_a_wrong_one():
-    arrays.require_shape("A", np.ones((3, 2)), ("n", "d"))
+    checks.require_shape("A", np.ones((3, 2)), ("n", "d"))
     with pytest.raises(ValueError, match=r"A: shape \(3, 2\), must be \(n,\)"):
-        arrays.require_shape("A", np.ones((3, 2)), ("n",))
+        checks.require_shape("A", np.ones((3, 2)), ("n",))
 
 
 def test_to_numpy(xp):

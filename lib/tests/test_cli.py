@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from attnsep import bench, cli
-from attnsep.arrays import text_of
-from attnsep.claims import framework, record
+from attnsep import cli
+from attnsep.bench import measure
+from attnsep.checks import text_of
+from attnsep.ledger import framework, record
 from lib.tests.children import run
 from lib.tests.fuzzing import hurry
 
@@ -295,7 +296,7 @@ JSON = {
 @pytest.mark.parametrize("verb", JSON)
 def test_json_is_ascii_whatever_the_terminal_has(monkeypatch, verb, encoding):
     hurry(monkeypatch)
-    monkeypatch.setattr(bench, "cpu", lambda: "Prozessor™ ü")
+    monkeypatch.setattr(measure, "cpu", lambda: "Prozessor™ ü")
     out = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding=encoding, errors="strict"))
     assert cli.main([*JSON[verb], "--json"]) == 0
@@ -384,7 +385,7 @@ def test_a_killed_process_is_one_sentence(monkeypatch, capsys):
 
 @pytest.mark.parametrize("json_too", [[], ["--json"]])
 def test_a_result_is_shown_even_where_it_can_no_longer_be_stored(monkeypatch, capsys, tmp_path, json_too):
-    monkeypatch.setattr("attnsep.cost.write", full)
+    monkeypatch.setattr("attnsep.bench.cost.write", full)
     path = tmp_path / "b.json"
     assert cli.main([*JSON["bench"], "--out", str(path), *json_too]) == 2
     captured = capsys.readouterr()
@@ -396,7 +397,7 @@ def test_a_result_is_shown_even_where_it_can_no_longer_be_stored(monkeypatch, ca
 def test_no_work_is_done_for_a_place_that_takes_nothing(monkeypatch, capsys, tmp_path, verb):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").touch()
-    monkeypatch.setattr(bench, "bench", lambda **_: pytest.fail("has begun"))
+    monkeypatch.setattr(measure, "bench", lambda **_: pytest.fail("has begun"))
     monkeypatch.setattr("attnsep.learn.train.train", lambda *_, **__: pytest.fail("has begun"))
     words = {"bench": JSON["bench"], "learn": ["learn", "retrieval"]}[verb]
     for option in ["--out"] if verb == "bench" else ["--out", "--checkpoint"]:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnsep import bench, cli
+from attnsep import cli
+from attnsep.bench import measure
 from lib.tests.fuzzing import INPUTS, KERNELS, SETTINGS, WORDS, hurry, time_limit
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
@@ -104,7 +105,7 @@ def begun(*_):
 def test_no_error_repeats_a_long_word(verb, capsys, monkeypatch, tmp_path):
     """No more than about a hundred characters of it, whatever the option and whoever finds it wrong."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(bench, "_timed", begun)
+    monkeypatch.setattr(measure, "_timed", begun)
     monkeypatch.setattr("attnsep.learn.train._libraries", begun)
     positional = {"verify": ["tensor-trick"], "learn": ["retrieval"]}.get(verb, [])
     good = [word for pair in GOOD[verb].items() for word in pair]

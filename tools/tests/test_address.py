@@ -11,7 +11,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from attnsep.arrays import text_of
+from attnsep.checks import text_of
 from tools import address, files
 from tools.address import CHAPTER, FILES, launch_source, rewritten
 from tools.files import CHAPTERS, ROOT

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 import attnsep
-from attnsep.claims import framework, one_query
+from attnsep.claims import one_query_weights
+from attnsep.ledger import framework
 from tools.files import CHAPTERS, ROOT
 from tools.guards import closure_problems, read_notebooks
 
@@ -25,7 +26,7 @@ def followed(nothing_set, monkeypatch):
     (text,) = re.findall(r"^````markdown\n(.*?)^````$", PAGE, re.MULTILINE | re.DOTALL)
     ledger = {id: entry for id, entry in framework.LEDGER.items() if f'"{id}",\n' not in entered.partition("mark=")[0]}
     monkeypatch.setattr(framework, "LEDGER", ledger)
-    exec(compile(entered, "CONTRIBUTING.md", "exec"), vars(one_query).copy())
+    exec(compile(entered, "CONTRIBUTING.md", "exec"), vars(one_query_weights).copy())
     cells = [nbformat.v4.new_markdown_cell(text.strip()), nbformat.v4.new_code_cell(call.strip())]
     pages = read_notebooks(CHAPTERS)
     for page in pages.values():

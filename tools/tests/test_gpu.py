@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from attnsep.arrays import namespace, text_of
-from attnsep.claims import framework, tables
+from attnsep.arrays import namespace
+from attnsep.checks import text_of
+from attnsep.ledger import framework, tables
 from tools import gpu
 
 PART = {"passed": 5, "failed": 0, "skipped": 1, "seconds": 0.1}
@@ -18,11 +19,11 @@ def quick(monkeypatch):
     monkeypatch.setattr(gpu, "run_pytest", lambda *words: dict(PART))
     monkeypatch.setattr(gpu, "N", 100)
     monkeypatch.setattr(gpu, "ROUNDS", 1)
-    monkeypatch.setattr("attnsep.bench.find_spec", lambda name: None)  # PyTorch takes seconds to load
+    monkeypatch.setattr("attnsep.bench.measure.find_spec", lambda name: None)  # PyTorch takes seconds to load
     monkeypatch.setitem(gpu.ATTENTION, "numpy", {"float64": (64,), "float32": (8,)})
     first = framework.claims()[:2]
     monkeypatch.setattr(framework, "claims", lambda: first)
-    monkeypatch.setattr("attnsep.claims.record.differences", lambda evidence, record: [])
+    monkeypatch.setattr("attnsep.ledger.record.differences", lambda evidence, record: [])
 
 
 def rehearse(path):
@@ -86,7 +87,7 @@ def test_a_claim_that_breaks_off_fails_alone(quick, monkeypatch, tmp_path, capsy
     assert f"{first.id}: broke off (TypeError), not as expected" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("place", "kept"), [("tools.gpu.timed", 0), ("attnsep.bench._timed", 3)])
+@pytest.mark.parametrize(("place", "kept"), [("tools.gpu.timed", 0), ("attnsep.bench.measure._timed", 3)])
 def test_timings_that_break_off_keep_the_rest(quick, monkeypatch, tmp_path, capsys, place, kept):
     monkeypatch.setattr(place, lambda *_: 1 / 0)
     assert rehearse(tmp_path / "gpu.json") == 1

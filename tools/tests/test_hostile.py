@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attnsep import bench
+from attnsep.bench import measure
 from tools import hostile
 from tools.files import ROOT
 
@@ -16,7 +16,7 @@ def test_every_variable_that_our_code_reads_is_set():
         path.read_text(encoding="utf-8") for folder in ("lib", "tools") for path in (ROOT / folder).rglob("*.py")
     ]
     ours = set(re.findall(r"\bATTNSEP_[A-Z]+\b", "\n".join(sources)))
-    assert {"ATTNSEP_BACKEND", "ATTNSEP_RECORD", *bench.BLAS_SETTINGS} <= hostile.SETTINGS.keys()
+    assert {"ATTNSEP_BACKEND", "ATTNSEP_RECORD", *measure.BLAS_SETTINGS} <= hostile.SETTINGS.keys()
     assert ours <= hostile.SETTINGS.keys()
 
 

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from attnsep.claims import LEDGER, framework, record
+from attnsep.claims import LEDGER
+from attnsep.ledger import framework, record
 from tools import noticed
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
@@ -34,7 +35,7 @@ def test_of_a_bound_one_direction_is_noticed():
 
 def test_a_constant_of_another_module_is_changed_there():
     (place, *_), (step, *_) = zip(*steps("readout-softmax-marked-row", "0.7").items(), strict=True)
-    assert place[0] == "attnsep.claims.tokens"
+    assert place[0] == "attnsep.claims.token_datasets"
     assert -Fraction(1, 2) < step < 0
 
 

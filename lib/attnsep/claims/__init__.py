@@ -2,9 +2,10 @@
 
 from importlib import import_module
 
-from attnsep.claims.framework import LEDGER, ClaimFailed, check, verify
-from attnsep.claims.graph import claims_map, rests_on
-from attnsep.claims.tables import (
+from attnsep.claims.the_cards_words import card_words
+from attnsep.ledger.framework import LEDGER, ClaimFailed, check, verify
+from attnsep.ledger.graph import claims_map, rests_on
+from attnsep.ledger.tables import (
     card,
     certified_table,
     claims_table,
@@ -13,7 +14,6 @@ from attnsep.claims.tables import (
     noticed_table,
     status_line,
 )
-from attnsep.claims.the_cards_words import card_words
 
 __all__ = [
     "LEDGER",
@@ -34,22 +34,27 @@ __all__ = [
 
 for part in (
     "tensor_trick",
-    "one_query",
+    "one_query_weights",
     "random_signs",
     "one_query_separation",
-    "tokens",
-    "golden",
-    "audit",
-    "readout",
+    "token_datasets",
+    "lemma_d2",
+    "one_column",
+    "main_theorem",
+    "golden_ratio",
+    "mechanisms",
+    "break_conditions",
+    "any_readout",
     "limitations",
-    "attentions",
+    "scaling",
+    "which_attentions",
     "cost",
-    "counting",
+    "where_linear_wins",
     "sensitivity",
     "neighbours",
-    "learnt",
-    "certified",
-    "boxes",
-    "finite_sizes",
+    "recall",
+    "edge_learnt",
+    "digits",
+    "what_the_checks_prove",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")

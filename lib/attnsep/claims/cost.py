@@ -3,20 +3,36 @@
 import math
 from itertools import product
 
-from attnsep import cost
-from attnsep.attention import PLAIN
-from attnsep.claims.framework import Case, at_least, at_most, claim, equal, generator, within
-from attnsep.spec import PAIR
+from attnsep.attention.attend import PLAIN
+from attnsep.attention.kernels import PAIR
+from attnsep.bench import cost
+from attnsep.ledger.framework import Case, at_least, at_most, claim, equal, generator, within
 
 CHAPTER = "cost"
+
+
 SOURCE = "Design tradeoffs, Failure signatures"
+
+
 ONE_MACHINE = "one machine on one day, the library's NumPy path; read from the stored file"
+
+
 WIDTHS = (34, 66, 130)
+
+
 LARGE = (4096, 8192, 16384)
+
+
 # The most that ours may take of PyTorch's time.
 CASES_BESIDE = {("softmax", n): 1.4 for n in LARGE} | {("softmax", 1024): 1.7, ("linear", 131072): 1.2}
+
+
 CASES_BESIDE |= {("linear", n): 1.8 for n in (8192, 16384)}
+
+
 MEAN_BESIDE = {"float64": 1.10, "float32": 1.20}
+
+
 # For each way to compute: the first and the last n, and between what the exponent of the time lies.
 EXPONENTS = {
     "softmax": (4096, 16384, 1.9, 2),
@@ -24,8 +40,12 @@ EXPONENTS = {
     "token data": (4096, 131072, 0.95, 1.1),
     "closed form": (2048, 131072, -0.03, 0.03),
 }
+
+
 # For each attention: the first and the last n, and the most that the exponent of the memory is.
 MEMORY_EXPONENTS, MEBIBYTES = {"softmax": (4096, 16384, 0.7), "linear": (16384, 131072, 1.02)}, 22
+
+
 TOKEN_DATA_RATIOS = {"float64": 125, "float32": 65}
 
 

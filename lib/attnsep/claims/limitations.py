@@ -6,20 +6,24 @@ from itertools import product
 
 import numpy as np
 
-from attnsep import perturbed, readout, tokens
 from attnsep.arrays import to_numpy
-from attnsep.attention import row_scores, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
-from attnsep.claims.one_query import EPS, rounding
-from attnsep.claims.readout import noise_free_output
-from attnsep.claims.sampled import inside_clopper_pearson, not_above, surely_inside
-from attnsep.claims.tokens import A0, A1, C
-from attnsep.data import TokenData
-from attnsep.kernels import KERNELS
-from attnsep.network import signs
+from attnsep.attention.attend import row_scores, values
+from attnsep.attention.kernels import KERNELS
+from attnsep.claims.any_readout import noise_free_output
+from attnsep.claims.one_query_weights import EPS, rounding
+from attnsep.claims.token_datasets import A0, A1, C
+from attnsep.extensions import any_readout, limitations
+from attnsep.ledger.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
+from attnsep.ledger.sampled import inside_clopper_pearson, not_above, surely_inside
+from attnsep.paper import tokens
+from attnsep.paper.network import signs
+from attnsep.paper.tokens import TokenData
 
 CHAPTER = "limitations"
+
+
 INSTANCE = {"n": 64, "d": 66, "c": Fraction(9, 10)}
+
 
 definition(
     "def-perturbed-data",
@@ -66,7 +70,7 @@ def perturbed_weights(xp, broken=None):
     errors += [(Fraction(0), 0.02), (A0, 0.3), (A1, 0.9)]  # more than a/2: only the bounds from above are left
     for (n, d), (a, eta), name in product(((4, 4), (12, 8), (64, 66)), errors, tokens.KERNELS):
         data, is_small = TokenData(n=n, d=d, a=a, c=C), 2 * eta <= a
-        bound = perturbed.weight_bounds(n, d, a, C, eta / d, name)
+        bound = limitations.weight_bounds(n, d, a, C, eta / d, name)
         stated, slack = _stated_bounds(n, float(a), eta, name), 16 * d * rounding(4 * data.log_n)
         reached = {"n": n, "d": d, "a": float(a), "eta": eta}
         bounded = 3 if name == "softmax" and is_small else 2  # without the least weight where nothing is said of it
@@ -118,7 +122,7 @@ def perturbed_fires(xp, broken=None):
     rng, draws, m, data = generator(5301), 1000, 10, TokenData(a=A1, **INSTANCE)
     # Up to ε = 0.0024 the condition holds here; at 0.003 it must not, since errors that conspire end firing there.
     for eps, E in product((1e-3, 0.0024, 0.003), errors_of(data.n, data.d)):
-        low, _ = perturbed.fires_bounds(data.n, data.d, m, A1, data.c, eps)
+        low, _ = limitations.fires_bounds(data.n, data.d, m, A1, data.c, eps)
         if low > 0:
             fired = _fired(xp, data, "softmax", E * (1 + (broken or 0)), eps, m, draws, rng)
             reached = {"eps": eps, "bound": low, "frequency": fired / draws}
@@ -153,7 +157,7 @@ def perturbed_silent(xp, broken=None):
     rng, draws = generator(5302), 20_000
     for kernel, a, n, d, c, eps in SILENT:
         data = TokenData(n=n, d=d, a=a, c=c)
-        high = perturbed.fires_bounds(n, d, 1, a, c, eps, kernel)[1]
+        high = limitations.fires_bounds(n, d, 1, a, c, eps, kernel)[1]
         yield equal(high, _stated_silence(data, eps, kernel), 1e-12, eps=eps, bound=high)
         for E in errors_of(n, d):
             fired = _fired(xp, data, kernel, E * (1 + (broken or 0)), eps, 1, draws, rng)
@@ -239,9 +243,9 @@ def many_strengths_bounds(xp, broken=None):
     rng, draws, strengths = generator(5304), 4000, (A0, A1, Fraction(1), Fraction(3, 2))
     for (n, d), kernel, ratio in product(((6, 5), (12, 8)), tokens.KERNELS, (0.3, 5.0)):
         M = np.array([noise_free_output(xp, TokenData(n=n, d=d, a=a, c=C), kernel).ravel() for a in strengths])
-        table = readout.distance_table(n, d, strengths, C, kernel)
+        table = any_readout.distance_table(n, d, strengths, C, kernel)
         s = ratio * min(x for row in table for x in row if x > 0)
-        low, high = readout.several(table, s)
+        low, high = any_readout.several(table, s)
         truth = rng.integers(0, 4, draws)
         Y = M[truth] + s * (1 + (broken or 0)) * rng.standard_normal((draws, n * d))
         right = int(np.sum(np.argmax(Y @ M.T - np.sum(M**2, axis=1) / 2, axis=1) == truth))
@@ -269,11 +273,11 @@ def many_strengths(xp, broken=None):
     strengths = [max(Fraction(0), Fraction(x, 100) - exactly(broken)) for x in (5, *range(60, 130, 10))]
     for power in (6, 8, 10, 100):
         n = 10**power
-        yield at_least(readout.several(readout.distance_table(n, n + 2, strengths, C), 1)[0], 1 - 1e-9, n=n)
+        yield at_least(any_readout.several(any_readout.distance_table(n, n + 2, strengths, C), 1)[0], 1 - 1e-9, n=n)
     for power, more in ((6, 1e-3), (10, 1.3e-5)):
         n = 10**power
-        table = readout.distance_table(n, n + 2, strengths, C, "linear")
-        yield at_most(readout.several(table, 1)[1], 1 / 8 + more, n=n)
+        table = any_readout.distance_table(n, n + 2, strengths, C, "linear")
+        yield at_most(any_readout.several(table, 1)[1], 1 / 8 + more, n=n)
 
 
 # The strength itself
@@ -325,7 +329,7 @@ def regression_simulated(xp, broken=None):
         noise = np.mean(rng.standard_normal((draws, n - 1)), axis=1) * s * (1 + (broken or 0))
         hits = int(np.sum((ends[0] <= ends[1] + noise) & (ends[1] + noise <= ends[2])))
         law, h = (
-            readout.recovery_probability(n, a, within, s, kernel),
+            any_readout.recovery_probability(n, a, within, s, kernel),
             _stated_means(n, (a - within, a, a + within), kernel),
         )
         yield equal(np.array(ends), h, 16 * d * rounding(4 * math.log(n)), n=n, d=d)
@@ -362,8 +366,8 @@ def regression(xp, broken=None):
     for power, tenths in product((6, 8, 100, 300), range(6, 13)):
         a = Fraction(tenths, 10) - exactly(broken)
         yield at_least(
-            readout.recovery_probability(10**power, a, Fraction(1, 20), 1), 1 - 1e-6, n=10**power, a=float(a)
+            any_readout.recovery_probability(10**power, a, Fraction(1, 20), 1), 1 - 1e-6, n=10**power, a=float(a)
         )
     grid, n = [Fraction(k, 10) for k in range(1, 20, 2)], 10**6
     # To meet every one of them within 0.09 is to tell all ten apart.
-    yield at_most(readout.several(readout.distance_table(n, n + 2, grid, C, "linear"), 1)[1], 0.103, n=n)
+    yield at_most(any_readout.several(any_readout.distance_table(n, n + 2, grid, C, "linear"), 1)[1], 0.103, n=n)

@@ -6,16 +6,18 @@ from itertools import product
 
 import numpy as np
 
-from attnsep import tokens
 from attnsep.arrays import to_numpy
-from attnsep.attention import query_scores
-from attnsep.claims.framework import Case, at_least, at_most, claim, equal, exactly, generator
-from attnsep.claims.one_query import rounding
-from attnsep.claims.tokens import A0, A1, C
-from attnsep.data import TokenData
-from attnsep.kernels import softmax
+from attnsep.attention.attend import query_scores
+from attnsep.attention.kernels import softmax
+from attnsep.claims.one_query_weights import rounding
+from attnsep.claims.token_datasets import A0, A1, C
+from attnsep.ledger.framework import Case, at_least, at_most, claim, equal, exactly, generator
+from attnsep.paper import tokens
+from attnsep.paper.tokens import TokenData
 
 CHAPTER = "neighbours"
+
+
 SOURCE = "none: about neighbouring results"
 
 

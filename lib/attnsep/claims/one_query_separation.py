@@ -7,19 +7,23 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 
-from attnsep import bounds, exact
 from attnsep.arrays import to_numpy
-from attnsep.attention import query_scores
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
-from attnsep.claims.one_query import BOUND_ROUNDING, query_cases, rounding
+from attnsep.attention.attend import query_scores
+from attnsep.attention.kernels import linear, softmax
+from attnsep.claims.one_query_weights import BOUND_ROUNDING, query_cases, rounding
 from attnsep.claims.random_signs import WIDE, positive_tails, wide_tail
-from attnsep.claims.sampled import inside_clopper_pearson
-from attnsep.data import QueryData
-from attnsep.kernels import linear, softmax
-from attnsep.network import fires, signs
+from attnsep.ledger.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
+from attnsep.ledger.sampled import inside_clopper_pearson
+from attnsep.paper import one_query
+from attnsep.paper.network import fires, signs
+from attnsep.paper.one_query import QueryData
+from attnsep.probability import sign_sums
 
 CHAPTER = "one-query-separation"
+
+
 LOW, HIGH, SPIKE = math.log(1.2), math.log(1.4), 4.0
+
 
 definition(
     "def-relu",
@@ -29,6 +33,7 @@ definition(
     statement=r"$\mathrm{ReLU}(z) = \max(z, 0)$.",
 )
 
+
 definition(
     "def-shifted-relu",
     mark="completed",
@@ -36,6 +41,7 @@ definition(
     chapter=CHAPTER,
     statement=r"$\mathrm{ReLU}_\tau(z) = \max(z - \tau, 0)$.",
 )
+
 
 definition(
     "def-network-one-query",
@@ -78,7 +84,7 @@ def score_vectors():
         for r in (Fraction(1), Fraction(7, 6), Fraction(2), Fraction(10)):
             yield n, r, [Fraction(1)] * n
             yield n, r, [r] + [Fraction(1)] * (n - 1)
-            yield n, r, [score for score, count in exact.worst_scores(n, 1, r, 0) for _ in range(count)]
+            yield n, r, [score for score, count in one_query.worst_scores(n, 1, r, 0) for _ in range(count)]
             yield n, r, [1 + (r - 1) * Fraction(int(step), 8) for step in rng.integers(0, 9, n)]
 
 
@@ -119,7 +125,7 @@ def _below(tails, stated, ours, broken, **reached):
     violations=(0.007, 0.0073),
 )
 def softmax_column_flat(xp, broken=None):
-    yield from _columns_on_v0(lambda n, r, s: bounds.softmax_flat_column(n, 1.0, 1.0 + math.log(r), s), broken)
+    yield from _columns_on_v0(lambda n, r, s: one_query.softmax_flat_column(n, 1.0, 1.0 + math.log(r), s), broken)
 
 
 @claim(
@@ -136,7 +142,7 @@ def softmax_column_flat(xp, broken=None):
     violations=(0.007, 0.0073),
 )
 def linear_column_flat(xp, broken=None):
-    yield from _columns_on_v0(lambda n, r, s: bounds.linear_flat_column(n, 0.5, 0.5 * r, s), broken)
+    yield from _columns_on_v0(lambda n, r, s: one_query.linear_flat_column(n, 0.5, 0.5 * r, s), broken)
 
 
 @claim(
@@ -157,7 +163,7 @@ def softmax_column_spike(xp, broken=None):
         moved = Fraction(broken or 0) * marked
         if n > 2:
             u = [*u[:-2], u[-2] + moved, u[-1] - moved]
-        yield at_least(exact.tail(u, 2 * marked - sum(u)), Fraction(1, 2), n=n, marked=float(marked / sum(u)))
+        yield at_least(sign_sums.tail(u, 2 * marked - sum(u)), Fraction(1, 2), n=n, marked=float(marked / sum(u)))
 
 
 def spiked_vectors():
@@ -188,10 +194,10 @@ def spike_column_half(xp, broken=None):
         taus = (-reach, Fraction(0), reach / 2, reach * Fraction(99, 100))
         for tau in taus if broken is None else (reach + Fraction(broken),):
             if reach > Fraction(1, 50):
-                half = exact.tail(u, tau * sum(u), strict=True)
+                half = sign_sums.tail(u, tau * sum(u), strict=True)
                 yield equal(half, Fraction(1, 2), n=n, marked=float(marked / sum(u)), tau=float(tau))
                 for m in (1, 7):
-                    silent = 1 - Fraction(exact.fires_probability(float(half), m))  # both are doubles for these m
+                    silent = 1 - Fraction(sign_sums.fires_probability(float(half), m))  # both are doubles for these m
                     yield equal(silent, Fraction(1, 2**m), n=n, m=m, tau=float(tau))
 
 
@@ -217,7 +223,7 @@ def linear_spike_norm(xp, broken=None):
             v[data.position] = data.spike_score
         f = to_numpy(linear(query_scores(*data.matrix(rng, scores=v, xp=xp))))
         n, low, high = data.n, data.low, data.high
-        bound = bounds.linear_spike_norm(n, low, high, data.spike)
+        bound = one_query.linear_spike_norm(n, low, high, data.spike)
         simple = (data.spike_score / ((n - 1) * low)) ** 2 + (high / low) ** 2 / (n - 1)
         yield at_most(float(np.sum(f**2)), bound, 2 * rounding(1.0), n=n, low=low, high=high, spike=data.spike)
         yield at_most(bound, simple, 2 * rounding(1.0), n=n, low=low, high=high, spike=data.spike)
@@ -245,14 +251,14 @@ def linear_column_spike(xp, broken=None):
             tails = [(float(s / sum(v)), probability) for s, probability in positive_tails(v)]
             yield from _below_spiked(tails, n, float(r), float(marked), broken)
     for n, marked, s in ((40_000, 4.0, 0.17), (40_000, 100.0, 0.15)):  # many tokens, h = ℓ: here N is nearly sharp
-        pi = exact.column_probability([(marked, 1), (1.0, n - 1)], s * (marked + n - 1))
+        pi = sign_sums.column_probability([(marked, 1), (1.0, n - 1)], s * (marked + n - 1))
         yield from _below_spiked([(s, pi)], n, 1.0, marked, broken)
 
 
 def _below_spiked(tails, n, high, marked, broken):
     spike, total = marked / math.log(n), marked + n - 1
     N = (marked / total) ** 2 + (n - 1) * (high / total) ** 2
-    ours = partial(bounds.linear_spike_column, n, 1.0, high, spike)
+    ours = partial(one_query.linear_spike_column, n, 1.0, high, spike)
     yield from _below(tails, lambda s: math.exp(-s * s / (2 * N)), ours, broken, n=n, high=high, spike=spike)
 
 
@@ -279,7 +285,9 @@ def norm_worst(xp, broken=None):
         x = min(max(x, Fraction(0)), Fraction(n))
         ends = {k: _norm([marked, *[high] * k, *[low] * (n - k)]) for k in (math.floor(x), math.ceil(x))}
         worst = max(ends.values())
-        library = _norm([marked, *(u for u, count in exact.worst_scores(n, low, high, marked) for _ in range(count))])
+        library = _norm(
+            [marked, *(u for u, count in one_query.worst_scores(n, low, high, marked) for _ in range(count))]
+        )
         yield Case(-abs(library - worst), reached=reached)
         grid = [low + (high - low) * Fraction(step, 4) for step in range(5)]
         for scores in combinations_with_replacement(grid, n):
@@ -321,7 +329,7 @@ def fires_iff_a_column_exceeds(xp, broken=None):
             exceeds = any(column > tau for column in np.array(f) @ y)
             yield Case(0.0 if fired[-1] == exceeds else -1.0, reached={"n": n, "m": m})
         m += broken or 0
-        pi, frequency = exact.tail(f, tau, strict=True), Fraction(sum(fired), len(fired))
+        pi, frequency = sign_sums.tail(f, tau, strict=True), Fraction(sum(fired), len(fired))
         yield Case(-float(abs(frequency - (1 - (1 - pi) ** m))), reached={"n": n, "m": m})
         yield Case(float(m * pi - frequency), reached={"n": n, "m": m})
 
@@ -352,7 +360,7 @@ def firing_frequency(xp, broken=None):
         for kernel, u in ((softmax, np.exp(v)), (linear, v)):
             f = kernel(scores)
             fired = sum(fires(f, signs(rng, n, m + (broken or 0), xp), tau) for _ in range(draws))
-            law = exact.query_fires_probability(float(u[0] / u.sum()), float(u[1] / u.sum()), n, m, tau)
+            law = one_query.query_fires_probability(float(u[0] / u.sum()), float(u[1] / u.sum()), n, m, tau)
             yield inside_clopper_pearson(fired, draws, law, n=n, m=m, law=law, frequency=fired / draws)
 
 
@@ -378,18 +386,18 @@ def firing_frequency(xp, broken=None):
 )
 def one_query_theorem(xp, broken=None):
     for n, m, (low, high, spike) in product((2, 3, 10, 61, 200), (1, 4, 50), QUERY_RANGES):
-        reach = 2 * bounds.softmax_spike(n, high, spike)[0] - 1
+        reach = 2 * one_query.softmax_spike(n, high, spike)[0] - 1
         for tau in (0.1 * reach, 0.5 * reach, 0.99 * reach) if broken is None else (reach + broken,):
             if reach > 0.02:
-                for shape in exact.SHAPES:
-                    errors = exact.query_errors_exact(n, m, tau, low, high, spike, shape)
-                    limits = (2.0**-m, *bounds.query_errors_bound(n, m, tau, low, high, spike)[1:])
+                for shape in one_query.SHAPES:
+                    errors = one_query.query_errors_exact(n, m, tau, low, high, spike, shape)
+                    limits = (2.0**-m, *one_query.query_errors_bound(n, m, tau, low, high, spike)[1:])
                     for error, limit in zip(errors, limits, strict=True):
                         yield at_most(error, limit, 1e-12, n=n, m=m, tau=tau, low=low, high=high, spike=spike)
     if broken is None:  # many tokens, h = ℓ: only here are the exponents nearly right
         for n, tau in ((10**6, 0.02), (10**6, 0.036)):
-            errors = exact.query_errors_exact(n, 1, tau, 1.0, 1.0, 3.0)
-            for error, limit in zip(errors, bounds.query_errors_bound(n, 1, tau, 1.0, 1.0, 3.0), strict=True):
+            errors = one_query.query_errors_exact(n, 1, tau, 1.0, 1.0, 3.0)
+            for error, limit in zip(errors, one_query.query_errors_bound(n, 1, tau, 1.0, 1.0, 3.0), strict=True):
                 yield at_most(error, limit, 1e-12, n=n, m=1, tau=tau, low=1.0, high=1.0, spike=3.0)
 
 
@@ -419,9 +427,9 @@ QUERY_RANGES = (
 )
 def one_query_separates(xp, broken=None):
     for delta, tau, spike in product((0.5, 0.1, 0.125, 0.01, 0.001), (0.5, 0.75), (SPIKE, 1.5)):
-        n, m = bounds.query_sizes_bound(delta, tau, LOW, HIGH, spike)
-        for shape in exact.SHAPES:
-            errors = exact.query_errors_exact(n, m, tau, LOW, HIGH, spike - (broken or 0), shape)
+        n, m = one_query.query_sizes_bound(delta, tau, LOW, HIGH, spike)
+        for shape in one_query.SHAPES:
+            errors = one_query.query_errors_exact(n, m, tau, LOW, HIGH, spike - (broken or 0), shape)
             yield at_most(max(errors), delta, 1e-12, n=n, m=m, tau=tau, delta=delta, spike=spike)
         yield Case(-abs(m - math.ceil(math.log2(1 / delta))), reached={"m": m, "delta": delta})
 
@@ -451,9 +459,9 @@ def one_query_sizes(xp, broken=None):
     data = ("0.5", LOW, HIGH, SPIKE - (broken or 0))
     for delta, (n_bound, n_exact, m) in SIZES.items():
         found = (
-            (bounds.query_sizes_bound(delta, *data), n_bound),
-            (exact.query_sizes_exact(delta, *data, "flat"), n_exact),
-            (exact.query_sizes_exact(delta, *data, "extreme"), n_exact),
+            (one_query.query_sizes_bound(delta, *data), n_bound),
+            (one_query.query_sizes_exact(delta, *data, "flat"), n_exact),
+            (one_query.query_sizes_exact(delta, *data, "extreme"), n_exact),
         )
         for sizes, n in found:
             yield Case(0 if sizes == (n, m) else -1, reached={"n": n, "m": m, "delta": float(delta)})
@@ -493,4 +501,4 @@ def one_query_not_monotone(xp, broken=None):
 
 
 def _flat_errors(n, m):
-    return exact.query_errors_exact(n, m, "0.5", LOW, HIGH, SPIKE)
+    return one_query.query_errors_exact(n, m, "0.5", LOW, HIGH, SPIKE)

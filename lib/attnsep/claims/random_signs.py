@@ -3,12 +3,14 @@
 import math
 from itertools import product
 
-from attnsep.bounds import hoeffding
-from attnsep.claims.framework import Case, at_least, at_most, claim, definition, generator
-from attnsep.exact import binomial_tail, sum_law
+from attnsep.ledger.framework import Case, at_least, at_most, claim, definition, generator
+from attnsep.probability.sign_sums import binomial_tail, hoeffding, sum_law
 
 CHAPTER = "random-signs"
+
+
 SOURCE = "Foundational Learning: Hoeffding inequality"
+
 
 definition(
     "def-random-signs",

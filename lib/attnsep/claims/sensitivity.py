@@ -6,19 +6,23 @@ from itertools import product
 
 import numpy as np
 
-from attnsep import tokens
 from attnsep.arrays import to_numpy
-from attnsep.attention import distinct_rows, values
-from attnsep.claims.framework import Case, at_least, at_most, claim, equal, exactly, generator
-from attnsep.claims.one_query import EPS
-from attnsep.claims.sampled import inside_clopper_pearson
-from attnsep.claims.tokens import A0, A1, GAP, C
-from attnsep.data import TokenData
-from attnsep.network import signs
-from attnsep.sensitivity import column_map, error_map, fires_map, steps_within, worst
+from attnsep.attention.attend import distinct_rows, values
+from attnsep.claims.one_query_weights import EPS
+from attnsep.claims.token_datasets import A0, A1, GAP, C
+from attnsep.extensions.sensitivity import column_map, error_map, fires_map, steps_within, worst
+from attnsep.ledger.framework import Case, at_least, at_most, claim, equal, exactly, generator
+from attnsep.ledger.sampled import inside_clopper_pearson
+from attnsep.paper import tokens
+from attnsep.paper.network import signs
+from attnsep.paper.tokens import TokenData
 
 CHAPTER = "sensitivity"
+
+
 PERCENT = 1  # the largest error allowed
+
+
 LIMIT = PERCENT / 100
 
 
@@ -207,9 +211,15 @@ def one_parameter_at_a_time(xp, broken=None):
 # The robust region
 
 BOX = {"a0": (0, GAP), "a1": (Fraction(65, 100), 2), "c": (Fraction(2, 5), Fraction(99, 100))}
+
+
 BOX |= {"gap": (Fraction(8, 100), Fraction(2, 5)), "m": (35, 100), "d": (1200, 2400), "t": (1, 10**290)}
+
+
 # Where the last three errors are largest, and where the first one is.
 LOUD = {name: BOX[name][end] for name, end in {"a0": 1, "a1": 1, "c": 0, "gap": 0, "m": 1, "d": 0, "t": 0}.items()}
+
+
 SHY = LOUD | {name: BOX[name][end] for name, end in {"a1": 0, "gap": 1, "m": 0}.items()}
 
 
@@ -269,6 +279,8 @@ def robust_region(xp, broken=None):
 
 
 FAR = 10**290  # copies; the region has no largest t
+
+
 WALLS = (
     # a corner of the box at one t, the parameter that leaves it, and where to
     (LOUD, "a0", Fraction(2, 5)),
@@ -320,7 +332,11 @@ def robust_region_walls(xp, broken=None):
 
 
 NETWORKS = (("a1", "softmax"), ("a0", "softmax"), ("a0", "linear"), ("a1", "linear"))  # as in the four errors
+
+
 ANYWHERE = {"a0": (0, 0.1), "a1": (0.6, 1.2), "c": (0.3, 0.95), "gap": (0.06, 0.2)}, (20, 61), (5, 31)
+
+
 ROOMY = {"a0": (0, 0.1), "a1": (0.8, 1.2), "c": (0.8, 0.95), "gap": (0.08, 0.15)}, (40, 61), (20, 31)
 
 

@@ -2,13 +2,16 @@
 
 import numpy as np
 
-from attnsep import reference
 from attnsep.arrays import to_numpy
-from attnsep.attention import row_scores
-from attnsep.claims.framework import Case, claim, definition, equal, generator
+from attnsep.attention import reference
+from attnsep.attention.attend import row_scores
+from attnsep.ledger.framework import Case, claim, definition, equal, generator
 
 CHAPTER = "tensor-trick"
+
+
 SIZES = ((1, 1), (2, 1), (1, 3), (2, 2), (3, 2), (2, 3), (4, 3), (5, 4))
+
 
 definition(
     "def-kronecker",
@@ -18,6 +21,7 @@ definition(
     statement=r"$(A_1 \otimes A_2)_{(j-1)n+i,\,(p-1)d+q} = (A_1)_{j,p}\,(A_2)_{i,q}$ "
     r"for $i,j \in [n]$ and $p,q \in [d]$.",
 )
+
 
 definition(
     "def-vec",

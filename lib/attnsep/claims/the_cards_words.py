@@ -6,10 +6,10 @@ Quotations are at most 40 words of the card's own; what it quotes from the paper
 from dataclasses import dataclass
 from html import escape
 
-from attnsep.arrays import require_choice
-from attnsep.claims.framework import LEDGER
-from attnsep.claims.record import read_record, require_record
-from attnsep.claims.tables import Link
+from attnsep.checks import require_choice
+from attnsep.ledger.framework import LEDGER
+from attnsep.ledger.record import read_record, require_record
+from attnsep.ledger.tables import Link
 
 MOST_WORDS = 40  # of a quotation
 
@@ -67,6 +67,7 @@ PARTS = (
     "Confidence",
     "Next Checks",
 )
+
 
 SENTENCES = (
     Sentence(

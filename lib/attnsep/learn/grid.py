@@ -8,8 +8,7 @@ from functools import partial
 from itertools import product
 from threading import Thread
 
-from attnsep.arrays import text_of
-from attnsep.data import require_integer
+from attnsep.checks import require_integer, text_of
 from attnsep.files import from_json, read, why
 from attnsep.learn.model import require_learn_kernel
 from attnsep.learn.table import RUN, run_of

@@ -4,8 +4,7 @@ import math
 
 from array_api_compat import array_namespace
 
-from attnsep.arrays import require_choice
-from attnsep.data import require_generator, require_integer
+from attnsep.checks import require_choice, require_generator, require_integer
 
 KERNELS = ("softmax", "linear", "elu+1")
 BLOCKS = ("full", "bare")
@@ -52,8 +51,8 @@ def weights(q, k, kernel, keep=None):
     -----
     Softmax: e^{v_i} over its sum with v_i = ⟨q, k_i⟩/√d.  Linear: ⟨q, k_i⟩ over its sum, where 1/√d cancels.
     elu+1: ⟨ψ(q), ψ(k_i)⟩ over its sum, ψ(x) = x + 1 above 0 and e^x below.  The same numbers as
-    ``attnsep.attention.attend``, for batches.  Not checked: a sum of 0 in linear attention gives inf or NaN, because a
-    function that is traced cannot raise; training notices it.
+    ``attnsep.attention.attend.attend``, for batches.  Not checked: a sum of 0 in linear attention gives inf or NaN,
+    because a function that is traced cannot raise; training notices it.
 
     Examples
     --------

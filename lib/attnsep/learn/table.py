@@ -5,8 +5,7 @@ import math
 from pathlib import Path
 from statistics import fmean, stdev
 
-from attnsep.arrays import require_choice, text_of
-from attnsep.data import require_integer, require_items, require_real
+from attnsep.checks import require_choice, require_integer, require_items, require_real, text_of
 from attnsep.files import from_json, locked, naming, read, why, write
 from attnsep.learn.model import require_learn_kernel
 from attnsep.learn.tasks import TASKS, task

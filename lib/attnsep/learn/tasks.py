@@ -8,10 +8,18 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from attnsep.arrays import require_choice, text_of
-from attnsep.counting import SHARES
-from attnsep.data import TokenData, require_decimal, require_generator, require_integer, require_positive, require_real
+from attnsep.checks import (
+    require_choice,
+    require_decimal,
+    require_generator,
+    require_integer,
+    require_positive,
+    require_real,
+    text_of,
+)
+from attnsep.extensions.where_linear_wins import SHARES
 from attnsep.learn.model import BLOCKS, block, gaussian, initial_block, weights
+from attnsep.paper.tokens import TokenData
 
 MOST = {"steps": 10**6, "batch": 4096, "every": 10**5, "layers": 8, "d": 1024, "width": 1024, "n": 4096, "pairs": 1024}
 MOST |= {"tests": 10**5}

@@ -15,9 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from attnsep.arrays import text_of
-from attnsep.bench import cpu
-from attnsep.data import require_instance, require_integer
+from attnsep.bench.measure import cpu
+from attnsep.checks import require_instance, require_integer, text_of
 from attnsep.files import naming, require_writable, why, write
 from attnsep.learn.model import require_learn_kernel
 from attnsep.learn.table import read_rows, run_of

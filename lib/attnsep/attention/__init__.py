@@ -1,0 +1,1 @@
+"""Attention by any kernel, on any array library: nothing in here knows the paper or its data."""

@@ -1,0 +1,1 @@
+"""What the book adds: one module for each chapter beyond the paper that needs one, of the same name."""

@@ -1,0 +1,267 @@
+"""The ledger as tables: HTML in a notebook, aligned text in a terminal."""
+
+import json
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from attnsep.checks import text_of
+from attnsep.ledger.framework import LEDGER, LEVELS, Claim, alarm_sentence, claims, control_words, shown
+from attnsep.ledger.record import read_record, require_record
+
+
+@dataclass(frozen=True)
+class Link:
+    """A table cell that leads to a statement of the book."""
+
+    id: str
+    chapter: str
+
+    def __str__(self):
+        return self.id
+
+    @property
+    def html(self):
+        """Anchor; statements' ids are their labels, and all chapters lie in one folder."""
+        return f'<a href="{self.chapter}.html#{self.id}">{self.id}</a>'
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header."""
+
+    header: tuple
+    rows: tuple
+
+    def __repr__(self):
+        cells = [self.header, *([str(cell) for cell in row] for row in self.rows)]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(self.header))]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+
+    def _repr_html_(self):
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
+        body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>\n" for row in self.rows)
+        return (
+            '<div class="claims-table" tabindex="0" role="region" aria-label="table of claims"><table>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
+        )
+
+
+def _cell(value):
+    if isinstance(value, Link):
+        return f'<td class="claim-id">{value.html}</td>'
+    if value in ("source", "completed", "extension"):
+        return f'<td><span class="mark mark-{value}">{value}</span></td>'
+    return f"<td>{escape(str(value))}</td>"
+
+
+def card(chapter):
+    """Return the card of a chapter: its definitions and claims, who says them, and how strong the evidence is.
+
+    Parameters
+    ----------
+    chapter : str
+        File name of the chapter, without ending.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    ValueError
+        If the ledger has nothing for this chapter.
+
+    Examples
+    --------
+    >>> card("no-such-chapter")
+    Traceback (most recent call last):
+    ...
+    ValueError: chapter = 'no-such-chapter': the ledger has nothing for it
+    """
+    entries = [entry for entry in LEDGER.values() if isinstance(chapter, str) and entry.chapter == chapter]
+    if not entries:
+        raise ValueError(f"chapter = {text_of(chapter)}: the ledger has nothing for it")
+    rows = [
+        (Link(e.id, e.chapter), e.mark, e.level if isinstance(e, Claim) else "definition", e.source) for e in entries
+    ]
+    return Table(("statement", "who says it", "evidence", "where in the source card"), tuple(rows))
+
+
+def claims_table(record=None):
+    """Return the whole ledger with the verdicts of a run.
+
+    Parameters
+    ----------
+    record : dict, optional
+        Evidence by claim id; left out, the stored record.
+
+    Returns
+    -------
+    Table
+    """
+    record = read_record() if record is None else require_record(record)
+    rows = []
+    for entry in claims():
+        row = record.get(entry.id)
+        found = _found(row) if row else ("not run", "", "", "", "")
+        rows.append((Link(entry.id, entry.chapter), entry.mark, entry.level, *found, entry.source, entry.chapter))
+    header = ("claim", "who says it", "level", "verdict", "worst margin", "tolerance", "cases", "control")
+    return Table((*header, "where in the source card", "chapter"), tuple(rows))
+
+
+def certified_table(record=None):
+    """Return what each certified claim covers: its boxes of real parameters, the n, and how many boxes it took.
+
+    Parameters
+    ----------
+    record : dict, optional
+        Evidence by claim id; left out, the stored record.
+
+    Returns
+    -------
+    Table
+        An identity has no box: it holds for all values of its symbols.
+    """
+    record = read_record() if record is None else require_record(record)
+    rows = []
+    for entry in claims():
+        if entry.level == "certified" and entry.id in record:
+            reached = dict(record[entry.id]["reached"])
+            most, n0 = int(reached.pop("boxes")[1]), reached.pop("n0", None)
+            reached.pop("false at n", None)
+            box = "; ".join(f"{name}: {low:.6g} to {high:.6g}" for name, (low, high) in reached.items())
+            first = "–" if n0 is None else " to ".join(dict.fromkeys(f"{n:.6g}" for n in n0))
+            rows.append((Link(entry.id, entry.chapter), first, record[entry.id]["cases"], most, box or "identities"))
+    return Table(("claim", "first n", "certificates", "most boxes", "sides of the parameters' boxes"), tuple(rows))
+
+
+def noticed_table():
+    """Return, for each claim, the numbers of its statement and from which change on its check notices a wrong one.
+
+    Returns
+    -------
+    Table
+        As `make noticed` found it: whole numbers are changed by 1 and more, others by parts of themselves.  Numbers of
+        which no change is noticed are left out, such as a size at which a theorem for every n was tried.
+    """
+    path = Path(__file__).with_name("noticed.json")
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    rows = []
+    for entry in claims():
+        words = [_noticed(*pair) for pair in found.get(entry.id, {}).items() if pair[1] not in ("never", "absent")]
+        if words:
+            rows.append((Link(entry.id, entry.chapter), "; ".join(words)))
+    return Table(("claim", "number: noticed from"), tuple(rows))
+
+
+def _noticed(number, change):
+    if number.replace("^", "").isdecimal():
+        return f"{number}: ±{abs(int(change))}"
+    return f"{number}: {shown(100 * abs(float(change)))} %"
+
+
+def definitions_table():
+    """Return all definitions of the ledger.
+
+    Returns
+    -------
+    Table
+    """
+    entries = [entry for entry in LEDGER.values() if not isinstance(entry, Claim)]
+    rows = [(Link(entry.id, entry.chapter), entry.mark, entry.source, entry.chapter) for entry in entries]
+    return Table(("definition", "who says it", "where in the source card", "chapter"), tuple(rows))
+
+
+def _found(row):
+    verdict = row["verdict"] if row["as_expected"] else f"{row['verdict']} – NOT AS EXPECTED"
+    margin = "–" if row["margin"] is None else shown(row["margin"])
+    words = control_words(row["expect"], row["smallest_failing"], row["largest_passing"])
+    tolerance = shown(row["tolerance"]) if row.get("tolerance") else "none"
+    return verdict, margin, tolerance, row["cases"], words if row["control_fails"] else "DOES NOT TURN: " + words
+
+
+def status_line(record=None):
+    """Return the state of the ledger in one sentence, counted from a run.
+
+    Parameters
+    ----------
+    record : dict, optional
+        Evidence by claim id; left out, the stored record.
+
+    Returns
+    -------
+    str
+    """
+    record = read_record() if record is None else require_record(record)
+    entries = claims()
+    expected = [entry for entry in entries if record.get(entry.id, {}).get("as_expected")]
+    levels = [entry.level for entry in entries]
+    split = ", ".join(f"{levels.count(level)} {level}" for level in LEVELS if level in levels)
+    refuted = sum(entry.expect == "refuted" for entry in expected)
+    failing = sum(bool(record.get(entry.id, {}).get("control_fails")) for entry in entries)
+    alarms = [record[entry.id].get("alarm", 0.0) for entry in entries if entry.id in record]
+    return (
+        f"{len(expected)} of {len(entries)} claims came out as expected ({split}); "
+        f"{refuted} of them are refuted, as expected of a sentence of the source card or of our reading of one; "
+        f"{failing} of {len(entries)} controls turn the verdict over, as they must. " + alarm_sentence(alarms)
+    )
+
+
+def gpu_table(path=None):
+    """Return what the last run on a GPU found (`make gpu`): device, versions, counts, verdicts, timings.
+
+    Parameters
+    ----------
+    path : str or path, optional
+        The result file; left out, the one stored beside the ledger.
+
+    Returns
+    -------
+    Table
+        One row that says "not run yet" where there is no such file.
+
+    Examples
+    --------
+    >>> gpu_table("no-such-file.json")
+    on a GPU                           result
+    tests, claims, notebooks, timings  not run yet
+    """
+    path = Path(__file__).with_name("gpu.json") if path is None else Path(path)
+    header = ("on a GPU", "result")
+    if not path.exists():
+        return Table(header, (("tests, claims, notebooks, timings", "not run yet"),))
+    run = json.loads(path.read_text(encoding="utf-8"))
+    found = {row["id"]: row for row in run["claims"]["rows"]}
+    rows = [
+        ("device", run["device"]),
+        ("day (UTC)", run["date"]),
+        ("versions", ", ".join(f"{name} {number}" for name, number in run["versions"].items())),
+        ("tests", _counted(run["tests"])),
+        ("notebook cells", _counted(run["notebooks"]) if run["notebooks"] else "left out: no Jupyter there"),
+        (
+            "claims",
+            f"{sum(found.get(e.id, {}).get('as_expected', False) for e in claims())} of {len(claims())} as expected",
+        ),
+        ("claims that differ from the stored record", len(run["claims"]["differ_from_record"])),
+        *((f"{row['function']}, n = {row['n']}", _milliseconds(row)) for row in run["timings"]),
+        *((Link(entry.id, entry.chapter), _gpu_verdict(found.get(entry.id))) for entry in claims()),
+    ]
+    return Table(header, tuple(rows))
+
+
+def _counted(part):
+    counts = ", ".join(f"{part[name]} {name}" for name in ("passed", "failed", "skipped"))
+    return f"{counts} in {shown(part['seconds'])} s"
+
+
+def _milliseconds(row):
+    times = ", ".join(f"{library} {shown(median)} ms" for library, median in row["milliseconds"].items())
+    memory = ", ".join(f"{library} {shown(size)} MiB" for library, size in row.get("mebibytes", {}).items())
+    return f"{times}; {memory}" if memory else times
+
+
+def _gpu_verdict(row):
+    if row is None:
+        return "not run yet"
+    return row["verdict"] if row["as_expected"] else f"{row['verdict']} – NOT AS EXPECTED"

@@ -1,0 +1,299 @@
+"""The fast paths against 60 digits, against the plain path, and in what they leave behind."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import mpmath as mp
+import numpy as np
+import pytest
+from array_api_compat import numpy as xp
+
+from attnsep.attention import _fast
+from attnsep.attention import attend as module
+from attnsep.attention._fast import linear_attention, softmax_attention
+from attnsep.attention.attend import attend
+
+DTYPES = ("float64", "float32")
+
+
+def precise_softmax(q, k, v):
+    """Return the outputs to 60 digits, rounded to float64."""
+    with mp.workdps(60):
+        Q, K, V = (mp.matrix(x.astype(float).tolist()) for x in (q, k, v))
+        U = (Q * K.T).apply(mp.exp)
+        sums = [mp.fsum(U[i, j] for j in range(U.cols)) for i in range(U.rows)]
+        O = U * V
+        return np.array([[float(O[i, j] / sums[i]) for j in range(O.cols)] for i in range(O.rows)])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [0.0, 0.3, 3.0, 30.0, 700.0])
+def test_error_stays_within_four_roundings_of_the_scores(rng, dtype, size):
+    q, k, v = (rng.standard_normal(shape).astype(dtype) for shape in ((5, 7), (40, 7), (40, 3)))
+    q *= np.asarray(size / np.max(np.abs(q @ k.T)), dtype=dtype)
+    found, scores = softmax_attention(q, k, v), np.abs(q.astype(float) @ k.T.astype(float))
+    bound = 4 * np.finfo(dtype).eps * (1 + np.max(scores)) * np.max(np.abs(v))
+    assert found.dtype == np.dtype(dtype)
+    assert np.max(np.abs(found - precise_softmax(q, k, v))) <= bound
+
+
+def within_four_roundings(q, k, v):
+    scores = q.astype(np.longdouble) @ k.astype(np.longdouble).T
+    weights = np.exp(scores)
+    wanted = weights @ v.astype(np.longdouble) / weights.sum(axis=1, keepdims=True)
+    bound = 4 * np.finfo(q.dtype).eps * (1 + np.max(np.abs(scores))) * np.max(np.abs(v))
+    return np.max(np.abs(softmax_attention(q, k, v) - wanted)) <= bound
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [1e-3, 1.0])
+def test_a_sum_over_thousands_of_keys_is_as_exact_as_one_over_few(rng, dtype, size):
+    """Flat rows, positive values: all terms of a sum are rounded alike, unless few are summed at once."""
+    q, k, v = size * rng.standard_normal((4, 34)), rng.standard_normal((4096, 34)), rng.uniform(0.1, 1, (4096, 34))
+    assert within_four_roundings(*(x.astype(dtype) for x in (q / 34**0.5, k, v)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", [1, 4, 300])
+@pytest.mark.parametrize("size", [0.0, 0.3, 1.0, 2.9, 3.1])
+def test_equal_keys_and_values_of_two_sizes_cost_no_more_digits(rng, dtype, rows, size):
+    """The worst there is: columns of equal terms; with large groups as soon as the scores allow for their error."""
+    for n in (64, 1000, 4096) if rows < 300 else (1000,):
+        q, k = rng.standard_normal((rows, 20)), np.repeat(rng.standard_normal((1, 20)), n, axis=0)
+        q *= size / np.max(np.abs(q @ k[0]))
+        v = np.where(rng.random((n, 8)) < [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5], *rng.uniform(0.1, 1, (2, 8)))
+        assert within_four_roundings(*(x.astype(dtype) for x in (q, k, v)))
+
+
+@pytest.mark.parametrize("n", [256, 1000, 5000])
+def test_scores_of_the_usual_size_are_not_taken_for_small_ones(rng, n):
+    """Scores of standard deviation 1, what dividing by √d aims at; a few keys must do to see that."""
+    q, k = (rng.standard_normal((n, 64)) / 64**0.25 for _ in range(2))
+    for factor, flat in ((1, False), (0.3, True), (np.nan, True)):
+        assert _fast._flat(factor * q, k, _fast._norms(factor * q)) == flat
+
+
+@pytest.mark.parametrize("columns", [1, 2, 34])
+@pytest.mark.parametrize("online", [False, True])
+def test_rounding_does_not_grow_with_the_number_of_equal_keys(rng, monkeypatch, columns, online):
+    if online:
+        monkeypatch.setitem(_fast.LIMITS, np.dtype("float32"), (-1.0, -120.0))
+    q, k, v = (np.repeat(rng.uniform(0.1, 1, (1, columns)), n, axis=0).astype("float32") for n in (1, 10**5, 10**5))
+    for found, roundings in ((softmax_attention(q, k, v), 32), (linear_attention(q, k, v)[0], 64)):
+        np.testing.assert_allclose(found, v[:1], rtol=roundings * np.finfo("float32").eps)
+
+
+class StandIn:
+    """NumPy under CuPy's name: takes CuPy's panels and no threads, and notes which functions are asked for."""
+
+    __name__ = "cupy"
+
+    def __init__(self):
+        self.names = set()
+
+    def ElementwiseKernel(self, given, wanted, formula, name):
+        self.names.add("ElementwiseKernel")
+        assert (given, wanted, formula) == ("T x", "T y", "y = exp2(x)")
+        return lambda x, y: np.exp2(x, out=y)
+
+    def __getattr__(self, name):
+        self.names.add(name)
+        return getattr(np, name)
+
+
+@pytest.mark.parametrize("size", [1.0, 700.0])
+def test_what_the_gpu_would_compute(rng, monkeypatch, size):
+    """The same code with CuPy's panels; where CuPy is installed, with a GPU or without, it has every function used."""
+    stand_in = StandIn()
+    monkeypatch.setattr(_fast, "_library", lambda x: stand_in)
+    q, k, v = rng.standard_normal((3000, 5)), rng.standard_normal((1100, 5)), rng.standard_normal((1100, 3))
+    k *= size / np.max(np.abs(q @ k.T))
+    scores = q @ k.T
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    wanted = weights @ v / weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(softmax_attention(q, k, v), wanted, rtol=0, atol=1e-15 * (20 + size))
+    q, k = np.abs(q), np.abs(k)
+    wanted = q @ (k.T @ v) / (q @ k.sum(axis=0))[:, None]
+    np.testing.assert_allclose(linear_attention(q, k, v)[0], wanted, rtol=1e-12, atol=1e-14)
+    assert _fast._step(np.empty((2**17, 34)), True) == 2**17  # no threads share the rows, so one step is enough
+    names = stand_in.names
+    assert {"matmul", "ElementwiseKernel", "einsum", "divide"} < names
+    assert "exp2" not in names
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cupy = pytest.importorskip("cupy")
+    assert [name for name in sorted(names) if not hasattr(cupy, name)] == []
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nearly_one_hot_rows(dtype):
+    """One score at the limit of the exponent, the others far below: rows of the marked token's own value."""
+    for top in (300.0, 700.0):
+        q, k = np.array([[1.0, 0.0]], dtype=dtype), np.array([[top, 1.0]] + [[-top, 1.0]] * 9, dtype=dtype)
+        v = np.arange(10, dtype=dtype)[:, None] + 1
+        assert softmax_attention(q, k, v)[0, 0] == 1
+        assert softmax_attention(-q, k, v)[0, 0] == pytest.approx(6, rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_column_of_tiny_or_huge_values_keeps_its_digits(dtype):
+    """2 to a score times a value must not leave the range of the dtype, in any column."""
+    top, small = {"float64": (610.0, 1e-200), "float32": (60.0, 1e-25)}[dtype]
+    k, v = np.array([[1.0], [1.0]], dtype=dtype), np.array([[3.0, small, 1 / small, 0.0]] * 2, dtype=dtype)
+    for score in (-top, top):
+        found = softmax_attention(np.array([[score]], dtype=dtype), k, v)
+        np.testing.assert_allclose(found, v[:1], rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("threads", [1, 2, 5, None])
+@pytest.mark.parametrize("panel", [(2, 8), (3, 64), (256, 2**17)])
+@pytest.mark.parametrize("size", [1.0, 40.0])
+def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype, threads, panel, size):
+    monkeypatch.setitem(_fast.PANELS, "numpy", panel)
+    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
+    monkeypatch.setattr(_fast, "LEAST_BYTES", 1)
+    monkeypatch.setitem(_fast.BLOCKS, "numpy", panel)
+    monkeypatch.setattr(_fast, "GROUP", panel[0])
+    q, k, v = ((size * rng.standard_normal(shape)).astype(dtype) for shape in ((17, 4), (29, 4), (29, 6)))
+    v /= np.asarray(size, dtype=dtype)
+    slow, _ = module._softmax_plain(xp, q, k, v)
+    rounding = 8 * np.finfo(dtype).eps * (1 + np.max(np.abs(q) @ np.abs(k.T))) * np.max(np.abs(v))
+    np.testing.assert_allclose(softmax_attention(q, k, v, threads), slow, atol=rounding, rtol=0)
+    k, q = np.abs(k), np.abs(q)
+    for j in range(3):  # nothing is negative, one entry of q, one entry of k
+        q[0, 0], k[0, 0] = (-1) ** (j == 1) * abs(q[0, 0]), (-1) ** (j == 2) * abs(k[0, 0])
+        slow, least, safe = module._linear_plain(xp, q, k, v)
+        found, cancelling, safe_here = linear_attention(q, k, v, threads)
+        assert safe
+        assert safe_here
+        np.testing.assert_allclose(found, slow, atol=64 * np.finfo(dtype).eps * np.max(np.abs(v)), rtol=0)
+        assert cancelling == pytest.approx(float(least), rel=1e-5)
+        assert (cancelling > 1 - 1e-5) == (j == 0)
+
+
+def test_one_thread_and_many_give_the_same_bits(rng, monkeypatch):
+    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
+    monkeypatch.setattr(_fast, "LEAST_BYTES", 1)
+    q, k, v = (rng.standard_normal((900, 8)) for _ in range(3))
+    assert np.array_equal(softmax_attention(q, k, v, 2), softmax_attention(q, k, v, 3))
+    q, k = np.abs(q), np.abs(k)
+    assert np.array_equal(linear_attention(q, k, v, 2)[0], linear_attention(q, k, v, 3)[0])
+
+
+def test_the_callers_setting_of_blas_is_restored(rng, monkeypatch):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
+
+    def threads():
+        return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+
+    q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
+    wanted = softmax_attention(q, k, v)
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = threads()
+        with ThreadPoolExecutor(4) as pool:  # calls overlap: the last one to leave restores
+            found = list(pool.map(lambda _: softmax_attention(q, k, v, 2), range(12)))
+        assert threads() == before
+        q[0, 0] = np.nan
+        assert np.isnan(softmax_attention(q, k, v, 2)[0]).all()
+        assert threads() == before
+    assert all(np.array_equal(x, wanted) for x in found)
+
+
+def test_little_work_is_left_to_one_thread(rng, monkeypatch):
+    pytest.importorskip("threadpoolctl")
+    asked = []
+    monkeypatch.setattr(_fast, "_pool", lambda: asked.append(True) or ThreadPoolExecutor(1))
+    x = np.abs(rng.standard_normal((1024, 8)))
+    for name, attention_of, work, passes in (
+        ("LEAST_SCORES", softmax_attention, 1024 * 1024, 1),
+        ("LEAST_BYTES", linear_attention, 2 * x.nbytes, 2),
+    ):
+        for least, shared in ((work + 1, 0), (work, passes)):
+            monkeypatch.setattr(_fast, name, least)
+            asked.clear()
+            attention_of(x, x, x, 2)
+            assert len(asked) == shared
+
+
+def test_one_thread_is_one_thread_of_blas_too():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    seen = {}
+
+    def work(blocks):  # other libraries, loaded since, may have a BLAS of their own
+        seen[threads] = {p["num_threads"] for p in _fast._controller().info() if p["user_api"] == "blas"}
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        for threads in (1, None):
+            _fast._share(np, work, 1, 1, threads, False)
+    assert seen == {1: {1}, None: {2}}
+
+
+def test_without_threadpoolctl_one_thread_works(rng, monkeypatch):
+    monkeypatch.setattr(_fast, "_controller", lambda: None)
+    monkeypatch.setattr(_fast, "_pool", None)
+    q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
+    assert attend(q, k, v, threads=2).shape == (600, 8)
+
+
+@pytest.mark.parametrize("fault", [0, 1])
+def test_an_error_in_any_thread_is_raised_and_stops_the_others(fault):
+    """Blocks 0 and 1 run at the same time in two threads; one of them fails, in the caller's thread or in the other."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    before = [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
+    seen, gate = [], threading.Barrier(2)
+
+    def work(blocks):
+        for block in blocks:
+            seen.append(block.start)
+            if block.start < 2:
+                gate.wait(timeout=60)
+            if block.start == fault:
+                raise MemoryError("no room")
+            time.sleep(0.1)
+
+    with pytest.raises(MemoryError, match="no room"):
+        _fast._share(np, work, 100, 1, 2, True)
+    assert len(seen) < 5
+    assert [pool["num_threads"] for pool in threadpoolctl.threadpool_info()] == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork:RuntimeWarning")  # of JAX, where another test has loaded it
+def test_a_forked_process_starts_threads_of_its_own(rng, monkeypatch):
+    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
+    q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
+    wanted = softmax_attention(q, k, v, 2)
+    with _fast._lock:  # as if another thread were just inside
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)  # nobody in this process gives the old lock back
+            same = np.array_equal(softmax_attention(q, k, v, 2), wanted)
+            os._exit(0 if same and threading.active_count() > 1 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize(("threads", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError)])
+def test_threads_must_be_a_positive_integer(threads, error):
+    one = np.ones((2, 2))
+    with pytest.raises(error, match="threads = "):
+        attend(one, one, one, threads=threads)
+
+
+def test_many_equal_terms_do_not_drift():
+    """A sum of 2^18 equal terms in one go is off by thousands of roundings, all in one direction."""
+    q, k, v = np.full((2, 4), 0.1), np.full((2**18, 4), 0.3), np.zeros((2**18, 1))
+    v[0] = 1
+    np.testing.assert_allclose(softmax_attention(q, k, v) * 2**18, 1, rtol=3e-14)
+
+
+def test_values_without_columns_give_outputs_without_columns():
+    x = np.ones((300, 2))  # whole groups, and some rows beyond them
+    for kernel in ("softmax", "linear"):
+        assert attend(x, x, x[:, :0], kernel=kernel).shape == (300, 0)

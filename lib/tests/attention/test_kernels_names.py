@@ -1,0 +1,72 @@
+from fractions import Fraction
+
+import pytest
+
+from attnsep.attention.kernels import PARAMETERS, require_kernel, require_pair, usage
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel"),
+    [
+        ("softmax", ("softmax", 1)),
+        ("softmax:0", ("softmax", 0)),
+        ("softmax:0.7", ("softmax", Fraction(7, 10))),
+        ("softmax:1e300", ("softmax", 10**300)),
+        ("polynomial:+3", ("polynomial", 3)),
+        ("polynomial:" + "9" * 300, ("polynomial", 10**300 - 1)),
+        ("performer:64", ("performer", 64)),
+        ("topk:016", ("topk", 16)),
+        ("window:0", ("window", 0)),
+    ],
+)
+def test_a_kernel_is_a_name_and_a_number(text, kernel):
+    assert require_kernel(text) == kernel
+
+
+def test_every_name_can_be_written_as_its_usage_says():
+    for name, parameter in PARAMETERS.items():
+        text = name if parameter is None or parameter[1] else f"{name}:2"
+        assert require_kernel(text).name == name
+        assert usage(name).startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "must be one of softmax\\[:beta\\], linear, polynomial:degree"),
+        ("Softmax", "must be one of"),
+        ("topk ", "must be one of"),
+        ("topk", "must be topk:k"),
+        ("topk:", "k = '': must be a whole number"),
+        ("topk:1.5", "k = '1.5': must be a whole number"),
+        ("topk:1e3", "k = '1e3': must be a whole number"),
+        ("topk:١٢", "must be a whole number"),
+        ("topk:2:3", "k = '2:3': must be a whole number"),
+        ("topk:-1", "k = -1: must be at least 1"),
+        ("polynomial:0", "degree = 0: must be at least 1"),
+        ("polynomial:1" + 300 * "0", "must be a whole number"),
+        ("performer:0", "features = 0: must be at least 1"),
+        ("window:-1", "width = -1: must be at least 0"),
+        ("hard:1", "must be hard$"),
+        ("linear:", "must be linear$"),
+        ("softmax:", "beta = '': must be a finite number"),
+        ("softmax:-1", "beta = '-1': must be at least 0"),
+        ("softmax:nan", "beta = 'nan': must be a finite number"),
+        ("softmax:1e301", "beta = '1e301': must be 0 or between 1e-1000 and 1e300"),
+    ],
+)
+def test_what_is_no_kernel_is_named(text, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        require_kernel(text)
+    assert str(caught.value).startswith(f"kernel = {text!r}: ")
+
+
+def test_a_kernel_is_a_string():
+    with pytest.raises(TypeError, match="kernel = 3: must be a string"):
+        require_kernel(3)
+
+
+def test_the_pair():
+    assert [require_pair(kernel) for kernel in ("softmax", "linear")] == ["softmax", "linear"]
+    with pytest.raises(ValueError, match="kernel = 'softmax:2': must be softmax or linear here"):
+        require_pair("softmax:2")

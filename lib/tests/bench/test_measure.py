@@ -1,0 +1,352 @@
+"""The benchmark's rows, its file and its readings; never how long anything takes."""
+
+import json
+import os
+import sys
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from attnsep import cli, processes
+from attnsep.bench import cost, measure
+
+
+def rows_of(softmax, linear, d=8, dtype="float64"):
+    return [
+        {"mechanism": name, "library": "attnsep", "n": n, "d": d, "dtype": dtype, "median": time, "memory": None}
+        for name, times in (("softmax", softmax), ("linear", linear))
+        for n, time in times.items()
+    ]
+
+
+OURS = [(name, "attnsep") for name in ("softmax", "linear", "token data", "closed form")]
+
+
+def test_one_row_for_each_mechanism_library_and_size(monkeypatch):
+    monkeypatch.setattr(measure, "find_spec", lambda name: None)
+    result = measure.bench([4, 8, 9], [4], ["float32", "float64"], seconds=0.001)
+    found = [(row["mechanism"], row["library"], row["n"], row["d"], row["dtype"]) for row in result["rows"]]
+    wanted = [  # n = 9 is no multiple of d - 2
+        (*key, n, 4, dtype) for dtype in ("float32", "float64") for n in (4, 8, 9) for key in OURS[: 4 if n != 9 else 2]
+    ]
+    assert found == wanted
+    for row in result["rows"]:
+        assert measure.LEAST_REPEATS <= row["repeats"] <= measure.MOST_REPEATS
+        assert 0 < row["min"] <= row["median"] <= row["max"]
+        assert row["memory"] is None
+    assert set(result) == {"date", "machine", "versions", "threads", "blas", "settings", "limits", "rows"}
+    assert result["machine"]["cpu"]
+    assert set(result["limits"]) == {"float32", "float64"}
+    assert all(rate > 1e6 for rates in result["limits"].values() for rate in rates.values())
+
+
+def test_only_numpy_and_cupy_are_timed():
+    strict = pytest.importorskip("array_api_strict")
+    with pytest.raises(ValueError, match="xp = array_api_strict: must be NumPy or CuPy"):
+        measure.bench([4], [3], xp=strict)
+
+
+def test_softmax_is_left_out_where_it_takes_too_long(monkeypatch):
+    monkeypatch.setattr(measure, "find_spec", lambda name: None)
+    rows = measure.bench([8, 9], [3], seconds=0.001, most_work=8 * 8 * 3)["rows"]
+    assert [(row["mechanism"], row["n"]) for row in rows if row["mechanism"] in ("softmax", "linear")] == [
+        ("softmax", 8),
+        ("linear", 8),
+        ("linear", 9),
+    ]
+
+
+def test_the_calls_compute_what_their_names_say(monkeypatch):
+    monkeypatch.setattr(measure, "find_spec", lambda name: None)
+    calls = measure._calls(np, 12, 5, "float64")
+    soft, lin, found, closed = (calls[key]() for key in OURS)
+    assert soft.shape == lin.shape == found.shape == (12, 5)
+    _, others = closed
+    np.testing.assert_allclose(
+        found[1], [others.first, others.own, others.others, others.others, others.last], rtol=1e-12
+    )
+    assert not np.allclose(found[0], found[1])
+
+
+def test_a_short_call_is_repeated_before_the_one_that_counts(monkeypatch):
+    """Another library's threads fall asleep, the call's own wake up; a long call pays for no repetition."""
+    clock, seen = [0.0], []
+    monkeypatch.setattr(measure.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(measure.time, "sleep", lambda seconds: seen.append(seconds))
+    monkeypatch.setattr(measure, "SPIN", 0.03)
+
+    def call(name, first, later):
+        def run():
+            clock[0] += later if seen[-2:] == [name, name] else first
+            seen.append(name)
+
+        return run
+
+    calls = {("softmax", "attnsep"): call("short", 0.02, 0.01), ("softmax", "PyTorch"): call("long", 1.0, 0.5)}
+    calls["softmax", measure.PADDED] = call("padded", 0.3, 0.2)
+    monkeypatch.setattr(measure, "_calls", lambda *size: calls)
+    (_, ours), (key, peer) = measure._timed(np, 8, 4, "float64", 1.0, 1e9)
+    turn = [measure.REST, "short", "short", "short", measure.REST, "long", measure.REST, "padded"]
+    assert seen[-len(turn) :] == turn
+    assert ours["median"] == ours["max"] == 0.01
+    assert peer["library"] == "PyTorch"
+    assert peer["median"] == 0.3  # the better of plain and padded
+    assert key == ("softmax", measure.PADDED)  # whose memory counts, too
+    assert seen.count("short") == 1 + 3 * measure.LEAST_REPEATS
+    assert seen.count("long") == seen.count("padded") == 1 + 1 + measure.LEAST_REPEATS
+    seen.clear()
+    measure._timed(np, 8, 4, "float64", 0.01, 1e9)  # a short measurement repeats no longer than it lasts
+    assert seen.count("short") == 1 + 2 * measure.LEAST_REPEATS
+    assert seen.count(0.01) == 3 * measure.LEAST_REPEATS  # nor rests
+
+
+class NoRoom(RuntimeError):
+    """Stands for PyTorch's error where a GPU has too little memory."""
+
+
+def raising(error):
+    def call():
+        raise error
+
+    return call
+
+
+def test_a_call_of_pytorch_that_finds_no_room_is_left_out(monkeypatch):
+    """Some widths make PyTorch hold all n² scores."""
+    emptied = []
+    cuda = SimpleNamespace(OutOfMemoryError=NoRoom, empty_cache=lambda: emptied.append(1))
+    monkeypatch.setattr(measure, "_peer", lambda xp: SimpleNamespace(cuda=cuda))
+    calls = {("softmax", "attnsep"): int, ("softmax", "PyTorch"): raising(NoRoom()), ("softmax", measure.PADDED): int}
+    monkeypatch.setattr(measure, "_calls", lambda *size: calls)
+
+    def timed():
+        return [(key, row["library"]) for key, row in measure._timed(np, 8, 4, "float64", 1e-3, 1e9)]
+
+    ours, padded = (("softmax", "attnsep"), "attnsep"), (("softmax", measure.PADDED), "PyTorch")
+    assert timed() == [ours, padded]
+    calls["softmax", measure.PADDED] = raising(NoRoom())
+    assert timed() == [ours]
+    assert len(emptied) == 3
+    for key, error in ((("softmax", measure.PADDED), RuntimeError("no")), (("softmax", "attnsep"), NoRoom())):
+        calls[key] = raising(error)
+        with pytest.raises(type(error)):
+            timed()
+
+
+def test_a_pytorch_that_cannot_compute_here_is_left_out(monkeypatch):
+    monkeypatch.setattr(measure, "find_spec", lambda name: name)
+    monkeypatch.setattr(measure, "is_cupy_namespace", lambda xp: xp == "cupy")
+    for there in (True, False):
+        torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda there=there: there))
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        assert measure._peer("numpy") is torch
+        assert measure._peer("cupy") is (torch if there else None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.warns(UserWarning, match="PyTorch is installed but cannot be loaded here"):
+        assert measure._peer("numpy") is None
+    monkeypatch.setattr(measure, "find_spec", lambda name: None)
+    assert measure._peer("numpy") is None
+
+
+def test_memory_on_a_gpu_is_that_of_an_own_pool(monkeypatch):
+    """What lies free in the common pool would serve the call, so that it added less than it needs."""
+    inside = []
+
+    class MemoryPool:
+        def __init__(self):
+            self.bytes = 0
+
+        def malloc(self, size):
+            self.bytes += size
+
+        def total_bytes(self):
+            return self.bytes
+
+    @contextmanager
+    def using_allocator(malloc):
+        inside.append(malloc)
+        yield
+        inside.pop()
+
+    device = SimpleNamespace(synchronize=lambda: None)
+    cuda = SimpleNamespace(MemoryPool=MemoryPool, using_allocator=using_allocator, Device=lambda: device)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(measure, "is_cupy_namespace", lambda xp: True)
+    monkeypatch.setattr(measure, "_calls", lambda *size: {("linear", "attnsep"): lambda: inside[-1](7)})
+    timed = [(("linear", "attnsep"), {"n": 1024, "d": 4, "dtype": "float64"})]
+    measure._add_memory(np, timed)
+    assert timed[0][1]["memory"] == 7
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="this system does not tell a process's peak")
+def test_memory_is_that_of_the_call():
+    """Beyond its inputs softmax holds the output, a copy of the values with a column more, and a few panels.
+
+    Making the float32 inputs, from draws in float64, takes more than linear attention on them: that must not count.
+    """
+    sizes = [("softmax", 20_000, "float64"), ("linear", 100_000, "float32"), ("token data", 20_000, "float64")]
+    sizes.append(("softmax", 512, "float64"))
+    timed = [((name, "attnsep"), {"n": n, "d": 66, "dtype": dtype, "memory": None}) for name, n, dtype in sizes]
+    measure._add_memory(np, timed)
+    softmax, linear, *others = (row["memory"] for _, row in timed)
+    assert 2 * 20_000 * 66 * 8 < softmax < 2 * 20_000 * 66 * 8 + 16 * 2**20
+    assert 100_000 * 66 * 4 < linear < 100_000 * 66 * 4 + 16 * 2**20
+    assert others == [None, None]
+
+
+def test_a_killed_measurement_of_memory_leaves_the_times(monkeypatch):
+    """Memory that runs out ends the process that measures it; what was measured before is not lost."""
+    broken = Future()
+    broken.set_exception(BrokenProcessPool())
+    monkeypatch.setattr(processes.FreshProcesses, "submit", lambda *_: broken)
+    timed = [(("softmax", "attnsep"), {"n": 1024, "d": 1, "dtype": "float64", "memory": None})]
+    monkeypatch.setattr(measure.os, "access", lambda *_: True)
+    with pytest.warns(UserWarning, match="memory is not measured from n = 1024, d = 1 on: one of the processes"):
+        measure._add_memory(np, timed)
+    assert timed[0][1]["memory"] is None
+
+
+def test_exponent_is_the_least_squares_slope():
+    sizes, numbers = [1, 10, 100], [5.0, 70.0, 450.0]
+    slope = np.polyfit(np.log(sizes), np.log(numbers), 1)[0]
+    assert cost.exponent(sizes, numbers) == pytest.approx(slope, rel=1e-12)
+    for bad in (([1, 1], [2, 3]), ([1, 2], [2, 3, 4]), ([1, 2], [0, 1])):
+        with pytest.raises(ValueError, match="numbers"):
+            cost.exponent(*bad)
+
+
+def test_what_is_not_measured_is_left_out():
+    rows = rows_of({2: 1.0, 4: 1.0}, {2: 1.0, 4: 1.0})
+    rows[1]["memory"] = 7
+    assert cost.medians(rows, 8, what="memory") == {4: {"softmax": 7}}
+    with pytest.raises(ValueError, match="library = 'PyTorch', what = 'median': no such rows"):
+        cost.medians(rows, 8, library="PyTorch")
+    with pytest.raises(ValueError, match="what = 'mean'"):
+        cost.medians(rows, 8, what="mean")
+    with pytest.raises(ValueError, match="the seconds are more than a double holds"):
+        cost.least_seconds({"multiply_adds": 1.0, "powers": 1.0}, 10**300, 1)
+    assert cost.least_seconds({"multiply_adds": 1e9, "powers": 1e3}, np.uint8(200), 1) == pytest.approx(40.00008)
+    with pytest.raises(TypeError, match="limits = 3"):
+        cost.least_seconds(3, 4, 4)
+    with pytest.raises(TypeError, match="result = 3"):
+        cost.table(3)
+
+
+def test_crossover_is_the_last_change():
+    times = {2: 1.0, 4: 1.0, 8: 5.0, 16: 5.0}
+    assert cost.crossover(rows_of(times, {2: 0.5, 4: 2.0, 8: 1.0, 16: 1.0}), 8) == 8
+    assert cost.crossover(rows_of(times, dict.fromkeys(times, 0.1)), 8) == 2
+    assert cost.crossover(rows_of(times, dict.fromkeys(times, 9.0)), 8) is None
+    assert cost.crossover(rows_of({2: 1.0}, {2: 1.0}), 8) is None  # equal is not less
+    assert list(cost.medians(rows_of({4: 1.0, 2: 3.0}, {2: 1.0, 4: 1.0}), 8)) == [2, 4]
+
+
+def test_file_is_written_whole_and_read_back(tmp_path):
+    path, result = tmp_path / "b.json", {"date": "2026-01-31", "rows": rows_of({2: 1.0}, {2: 2.0})}
+    cost.write_result(path, result)
+    assert cost.read_result(path) == result
+    assert [item.name for item in tmp_path.iterdir()] == ["b.json"]
+    with pytest.raises(TypeError):
+        cost.write_result(path, result | {"date": object()})
+    assert cost.read_result(path) == result
+    assert [item.name for item in tmp_path.iterdir()] == ["b.json"]
+
+
+@pytest.mark.parametrize("text", [None, "{", "{}", '{"rows": [{"median": "x"}]}', '{"rows": [{"median": 0}]}'])
+def test_other_files_are_rejected(tmp_path, text):
+    path = tmp_path / "b.json"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="is no result of attnsep bench"):
+        cost.read_result(path)
+
+
+def test_the_stored_result_has_every_size_and_names_the_machine():
+    result = cost.read_result()
+    for dtype in cost.DTYPES:
+        assert result["limits"][dtype]
+        for d in measure.D:
+            for library in ("attnsep", "PyTorch"):
+                found = cost.medians(result["rows"], d, dtype, library)
+                assert list(found) == list(measure.N)
+                timed = [n for n, times in found.items() if "softmax" in times]
+                assert timed == [n for n in measure.N if n * n * d <= measure.MOST_WORK]
+                memory = cost.medians(result["rows"], d, dtype, library, "memory")
+                assert list(memory) == [n for n in measure.N if n >= measure.LEAST_N_FOR_MEMORY]
+    assert result["date"]
+    assert result["machine"]["cpu"]
+    assert result["machine"]["cores"] >= 1
+    assert result["versions"]["NumPy"]
+    assert result["settings"] == {}
+
+
+def test_multiply_adds_cross_at_d_plus_one():
+    for d in (1, 5, 64):
+        softmax, linear = (
+            [cost.multiply_adds(n, d, name) for n in (d, d + 1, d + 2)] for name in ("softmax", "linear")
+        )
+        assert [a - b > 0 for a, b in zip(softmax, linear, strict=True)] == [False, False, True]
+        assert softmax[1] == linear[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([0], [3]), {}, "n = 0"),
+        (([4], [0]), {}, "d = 0"),
+        (([4], [3]), {"dtype": ["int8"]}, "dtype = 'int8'"),
+        (([4], [3]), {"dtype": []}, "dtype = \\[\\]"),
+        (([10**8], [3]), {}, "n, d: the largest matrix has 3e.08 numbers"),
+        (([4], [3]), {"seconds": 0}, "seconds = 0"),
+        (([4], [3]), {"most_work": 0}, "most_work = 0"),
+    ],
+)
+def test_bad_parameters_are_rejected(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        measure.bench(*arguments, **options)
+
+
+def test_other_bad_input_is_rejected():
+    with pytest.raises(ValueError, match="d = 9"):
+        cost.medians(rows_of({2: 1.0}, {2: 1.0}), 9)
+    with pytest.raises(ValueError, match="kernel = 'hard'"):
+        cost.multiply_adds(2, 2, "hard")
+    with pytest.raises(ValueError, match="n = 0"):
+        cost.multiply_adds(0, 2, "linear")
+
+
+SMALL = ["bench", "--n", "4", "8", "--d", "3", "--seconds", "0.001"]
+
+
+def test_command_prints_and_stores(nothing_set, capsys, tmp_path):
+    path = tmp_path / "b.json"
+    assert cli.main([*SMALL, "--json", "--out", str(path)]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == cost.read_result(path)
+    assert captured.err == ""
+    assert cli.main(SMALL) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 2 * 4
+    assert {
+        tuple(line.replace("token data", "tokens").replace("closed form", "closed").split()[1:4]) for line in lines[1:]
+    } == {("float64", "3", "4"), ("float64", "3", "8")}
+
+
+def test_command_says_what_is_wrong(nothing_set, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    assert cli.main([*SMALL, "--json"]) == 0
+    assert "OPENBLAS_CORETYPE set" in capsys.readouterr().err
+    for words, message in (
+        (["--out", str(tmp_path / "none" / "b.json")], "does not exist"),
+        (["--n", "0"], "n = 0"),
+        (["--dtype", "int8"], "dtype"),
+    ):
+        assert cli.main([*SMALL, *words]) == 2
+        captured = capsys.readouterr()
+        assert message in captured.err
+        assert captured.out == ""

@@ -1,0 +1,70 @@
+"""Bounds for wrong entries, against matrices in plain NumPy."""
+
+import numpy as np
+import pytest
+
+from attnsep.extensions import limitations
+from attnsep.paper.tokens import column_bounds
+from attnsep.paper.tokens import weights as exact_weights
+
+
+def tokens_with(n, d, a, c, E, eps):
+    A = np.zeros((n, d))
+    A[0, 0] = a
+    A[np.arange(n), 1 + np.arange(n) % (d - 2)] = 1 - c
+    A[:, -1] = c
+    return np.sqrt(np.log(n)) * (A + eps * E)
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "linear"])
+@pytest.mark.parametrize("a", [0.0, 0.05, 0.7])
+def test_every_matrix_keeps_the_bounds(rng, kernel, a):
+    n, d, c = 12, 8, 0.4
+    for eps in (1e-4, 0.01, 0.1):
+        bound = limitations.weight_bounds(n, d, a, c, eps, kernel)
+        for E in rng.choice([-1.0, 1.0], (200, n, 1)) * np.ones(d):
+            s = tokens_with(n, d, a, c, E, eps).sum(axis=1)
+            u = np.outer(s, s) if kernel == "linear" else np.exp(np.outer(s, s))
+            f = u / u.sum(axis=1, keepdims=True)
+            assert bound.marked_low * (1 - 1e-12) <= f[0, 0]
+            assert f[:, 0].max() <= bound.marked_high * (1 + 1e-12)
+            assert f[:, 1:].max() <= bound.other_high * (1 + 1e-12)
+
+
+def test_without_error_the_bounds_are_the_weights():
+    bound, exact = limitations.weight_bounds(100, 27, 0.7, 0.5, 1e-15), exact_weights(100, 0.7)
+    assert bound.marked_low == pytest.approx(exact.p)
+    assert bound.marked_high == pytest.approx(exact.p)
+    low, high = limitations.fires_bounds(16384, 4098, 1, 0.05, 0.5, 1e-12)
+    assert low == 0
+    assert column_bounds(16384, 4098, 0.05, 0.5)[1] <= high < 1e-3
+
+
+def test_too_large_errors_prove_nothing():
+    assert limitations.weight_bounds(12, 8, 0.7, 0.5, 0.125) == (0, 1, 1)
+    assert limitations.fires_bounds(12, 8, 3, 0.7, 0.5, 0.125) == (0, 1)
+
+
+def test_rejects():
+    with pytest.raises(ValueError, match="eps"):
+        limitations.weight_bounds(12, 8, 0.7, 0.5, -0.1)
+    with pytest.raises(ValueError, match="kernel"):
+        limitations.weight_bounds(12, 8, 0.7, 0.5, 0.1, "cubic")
+
+
+@pytest.mark.parametrize("a", [0.3, 0.7])
+def test_the_softmax_bounds_are_attained(a):
+    """By errors that conspire; without them a looser bound would pass every test above."""
+    n, d, c, eps = 12, 8, 0.4, 0.01
+    bound = limitations.weight_bounds(n, d, a, c, eps, "softmax")
+
+    def marked_row(raised):
+        E = -np.ones((n, d))
+        E[raised] = 1
+        s = tokens_with(n, d, a, c, E, eps).sum(axis=1)
+        return np.exp(s[0] * s)
+
+    lowered, raised, rival = marked_row(range(1, n)), marked_row([0]), marked_row([0, 1])
+    assert lowered[0] / lowered.sum() == pytest.approx(bound.marked_low, rel=1e-12)
+    assert raised[0] / raised.sum() == pytest.approx(bound.marked_high, rel=1e-12)
+    assert rival[1] / rival[1:].sum() == pytest.approx(bound.other_high, rel=1e-12)  # beside the marked token

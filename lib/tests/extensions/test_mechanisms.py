@@ -1,0 +1,99 @@
+"""Laws of the four attentions against all sign vectors at 60 digits, and every guard."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from attnsep.arrays import to_numpy
+from attnsep.extensions import mechanisms
+from attnsep.paper import tokens
+from attnsep.paper.tokens import TokenData
+
+mpmath = pytest.importorskip("mpmath")
+mp = mpmath.mp.clone()
+mp.dps = 60
+FOUR = [*product(("softmax", "linear"), (True, False))]
+
+
+def number(x):
+    return mp.mpf(Fraction(x).numerator) / Fraction(x).denominator
+
+
+def rows(n, d, a, c, kernel, normalised):
+    """All o_j from the definitions, in 60 digits; token 0 is marked."""
+    a, c, L = number(Fraction(a)), number(Fraction(c)), mp.log(n)
+    A = [[a * (i == 0)] + [(1 - c) * (i % (d - 2) == k) for k in range(d - 2)] + [c] for i in range(n)]
+    A = [[mp.sqrt(L) * x for x in row] for row in A]
+    sums = [mp.fsum(row) for row in A]
+    for s in sums[:2]:
+        u = [mp.exp(s * other) if kernel == "softmax" else s * other for other in sums]
+        alpha = mp.fsum(u) if normalised else 1
+        yield [mp.fsum(u[i] * A[i][k] for i in range(n)) / alpha for k in range(d)]
+
+
+@pytest.mark.parametrize(("kernel", "normalised"), FOUR)
+@pytest.mark.parametrize(("n", "d", "a", "c"), [(6, 5, "0.7", "0.5"), (12, 8, "0.05", "0.3"), (9, 11, "1.3", "0.8")])
+def test_law_is_that_of_all_sign_vectors(n, d, a, c, kernel, normalised):
+    found = [*rows(n, d, a, c, kernel, normalised)]
+    closed = mechanisms.values_closed(n, d, a, c, kernel, normalised)
+    for row, value in zip(found, closed, strict=True):
+        wanted = [float(row[0]), float(row[1]), float(row[2]), float(row[-1])]
+        assert [*value] == pytest.approx(wanted, rel=1e-13)
+    tops = [
+        max(mp.fsum(x * s for x, s in zip(row, y, strict=True)) for row in found) for y in product((1, -1), repeat=d)
+    ]
+    for tau in (0.41 * float(max(tops)), 0.083 * float(max(tops)), 1.01 * float(max(tops))):
+        wanted = sum(top > tau for top in tops) / len(tops)
+        assert mechanisms.column_probability(n, d, a, c, tau, kernel, normalised) == pytest.approx(wanted, abs=1e-15)
+
+
+def test_agrees_with_the_exact_law_of_the_normalised_two():
+    for (n, d), a, kernel in product(((1024, 258), (98, 100)), ("0.05", "0.7"), ("softmax", "linear")):
+        tau = TokenData(n=n, d=d, a=a, c="0.45").tau
+        found = mechanisms.column_probability(n, d, a, "0.45", tau, kernel)
+        assert found == pytest.approx(tokens.column_probability(n, d, a, "0.45", kernel), rel=1e-12)
+
+
+def test_best_threshold_is_the_best_of_all_and_attained():
+    for kernel, normalised in FOUR:
+        best = mechanisms.best_threshold(40, 22, 3, "0.05", "0.7", "0.45", kernel, normalised)
+        fires = [
+            mechanisms.fires_probability(40, 22, 3, a, "0.45", best.tau, kernel, normalised) for a in ("0.05", "0.7")
+        ]
+        assert [best.on_d0, best.on_d1] == pytest.approx(fires, abs=1e-12)
+        top = mechanisms.column_law(40, 22, "0.7", "0.45", kernel, normalised)[0].max()
+        for share in np.linspace(0.013, 1.2, 60):
+            on_d0, on_d1 = (
+                mechanisms.fires_probability(40, 22, 3, a, "0.45", float(share * top), kernel, normalised)
+                for a in ("0.05", "0.7")
+            )
+            assert on_d1 - on_d0 <= best.on_d1 - best.on_d0 + 1e-12
+
+
+def test_outputs_on_matrices(xp):
+    rng = np.random.default_rng(5)
+    A, X = rng.standard_normal((7, 4)), rng.standard_normal((4, 4))
+    for kernel in ("softmax", "linear"):
+        u = np.exp(A @ X @ A.T) if kernel == "softmax" else A @ X @ A.T
+        found = mechanisms.outputs(xp.asarray(A), xp.asarray(X), kernel, normalised=False)
+        np.testing.assert_allclose(to_numpy(found), u @ A, rtol=1e-12)
+
+
+def test_bad_input_is_rejected():
+    with pytest.raises(ValueError, match="kernel = 'cosine'"):
+        mechanisms.values_closed(6, 5, 1, "0.5", "cosine", normalised=False)
+    with pytest.raises(ValueError, match="kernel = 'cosine'"):
+        mechanisms.outputs(np.ones((2, 2)), np.ones((2, 2)), "cosine", normalised=False)
+    for normalised in (True, False):
+        with pytest.raises(TypeError, match="A: dtype float16, must be float64 or float32"):
+            mechanisms.outputs(np.ones((2, 2), np.float16), np.ones((2, 2)), normalised=normalised)
+    with pytest.raises(ValueError, match="exponential of a score is too large"), np.errstate(over="ignore"):
+        mechanisms.outputs(np.full((2, 1), 40.0), np.ones((1, 1)), normalised=False)
+    with pytest.raises(ValueError, match="tau = -1"):
+        mechanisms.column_probability(6, 5, 1, "0.5", -1.0)
+    with pytest.raises(ValueError, match="doubles cannot tell"):
+        mechanisms.column_probability(6, 5, 0, "0.5", 0.5 * np.log(6) ** 0.5 * (1 + 0.5 * 2 / 3))
+    with pytest.raises(ValueError, match="m = 0"):
+        mechanisms.best_threshold(6, 5, 0, 0, 1, "0.5")

@@ -1,0 +1,109 @@
+"""Sampled networks against the weights' definitions, draw by draw."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from attnsep.arrays import namespace
+from attnsep.attention.attend import values
+from attnsep.extensions.which_attentions import fired_networks
+from attnsep.paper.network import fires
+from attnsep.paper.tokens import TokenData
+from attnsep.probability.sign_sums import clopper_pearson
+
+xp = namespace("numpy")
+
+
+def window_fires(data, width, y, power):
+    """F > 0 from all rows, scores, weights and values; `power` raises n to an exponent, exactly."""
+    n, d, a, b, c = data.n, data.d, data.a, data.b, data.c
+    A = [[a * (i == 0), *(b * (i % (d - 2) == k) for k in range(d - 2)), c] for i in range(n)]
+    sums = [sum(row) for row in A]
+    for j in range(n):
+        near = [i for i in range(n) if abs(i - j) <= width]
+        u = [power(n, sums[j] * sums[i]) for i in near]
+        value = [sum(f * A[i][k] for f, i in zip(u, near, strict=True)) for k in range(d)]
+        for column in y.T.tolist():
+            if sum(v * s for v, s in zip(value, column, strict=True)) > (c + data.gap) * sum(u):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 3, 8, 9, 10**30])
+@pytest.mark.parametrize(("n", "d", "m"), [(2, 3, 1), (4, 6, 1), (9, 5, 1), (9, 11, 1), (6, 5, 3)])
+@pytest.mark.parametrize(
+    ("a", "c", "gap"), [(0, "0.5", "0.1"), (1, "0.4", "0.2"), (2, "0.9", "0.1"), (1, "0.5", "0.5")]
+)
+def test_windows_fire_where_fractions_do(n, d, m, a, c, gap, width):
+    """With whole a all weights are rational, and many sums tie with the threshold."""
+    data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
+    for seed in range(12):
+        y = 2 * np.random.default_rng(seed).integers(0, 2, (d, m)) - 1
+        found = fired_networks(np.random.default_rng(seed), n, d, m, a, c, f"window:{width}", gap, draws=1)
+        assert found == window_fires(data, width, y, lambda base, exponent: Fraction(base) ** int(exponent))
+
+
+@pytest.mark.parametrize("a", ["0.05", "0.5", "0.7"])
+@pytest.mark.parametrize("width", [1, 3, 100])
+def test_windows_with_irrational_weights_fire_where_sixty_digits_do(a, width):
+    mp = pytest.importorskip("mpmath").mp.clone()
+    mp.dps = 60
+
+    def power(base, exponent):
+        x = mp.power(base, mp.mpf(exponent.numerator) / exponent.denominator)
+        return Fraction(int(x * 10**55), 10**55)
+
+    data, twin = TokenData(n=8, d=6, a=a, c="0.45"), np.random.default_rng(3)
+    wanted = sum(window_fires(data, width, 2 * twin.integers(0, 2, (6, 2)) - 1, power) for _ in range(20))
+    assert fired_networks(np.random.default_rng(3), 8, 6, 2, a, "0.45", f"window:{width}", draws=20) == wanted
+
+
+@pytest.mark.parametrize("kernel", ["performer:1", "performer:6", "performer:50"])
+@pytest.mark.parametrize(("n", "d", "a"), [(2, 3, "0.7"), (12, 5, "1"), (30, 12, "0.4")])
+def test_performers_fire_where_attention_with_the_same_features_does(n, d, a, kernel):
+    data, twin = TokenData(n=n, d=d, a=a, c="0.5"), np.random.default_rng(11)
+    A, fired = data.matrix(xp), 0
+    for _ in range(40):
+        y = 2.0 * twin.integers(0, 2, (d, 3)) - 1
+        fired += fires(values(A, A, A, data.X(xp), kernel, rng=twin), y, data.tau)
+    assert fired_networks(np.random.default_rng(11), n, d, 3, a, "0.5", kernel, draws=40) == fired
+
+
+def test_a_window_over_everything_has_the_law_of_softmax():
+    from attnsep.paper.tokens import fires_probability
+
+    hits = fired_networks(np.random.default_rng(1), 8, 6, 2, "0.7", "0.5", "window:7", draws=2000)
+    low, high = clopper_pearson(hits, 2000, 1e-9)
+    assert low < fires_probability(8, 6, 2, "0.7", "0.5") < high
+
+
+def test_huge_parameters_are_decided_without_a_warning():
+    rng = np.random.default_rng(0)
+    for kernel in ("window:1", "window:" + "9" * 40, "performer:4"):
+        assert fired_networks(rng, 6, 5, 2, "0.5", "0.5", kernel, "1e300", draws=20) == 0
+        assert 0 <= fired_networks(rng, 6, 5, 2, "1e300", "0.5", kernel, draws=20) <= 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"rng": 7}, TypeError, "rng = 7: must be a numpy.random.Generator"),
+        ({"kernel": "softmax"}, ValueError, "kernel = 'softmax': has an exact law"),
+        ({"kernel": "window"}, ValueError, "kernel = 'window': must be window:width"),
+        ({"m": 0}, ValueError, "m = 0: must be at least 1"),
+        ({"draws": 0}, ValueError, "draws = 0: must be at least 1"),
+        ({"n": 7}, ValueError, r"n = 7, d = 5: n must be \(d - 2\)t"),
+        ({"m": 10**8}, ValueError, "one network must need at most 10\\^8 numbers"),
+        ({"kernel": "performer:100000000"}, ValueError, "one network must need at most 10\\^8 numbers"),
+    ],
+)
+def test_bad_input_is_named(changes, error, words):
+    parameters = {"rng": np.random.default_rng(0), "n": 6, "d": 5, "m": 2, "a": 1, "c": "0.5", "kernel": "window:1"}
+    with pytest.raises(error, match=words):
+        fired_networks(**(parameters | changes))
+
+
+def test_too_many_draws_of_large_networks_are_refused_at_once(rng):
+    with pytest.raises(ValueError, match="draws = 1000: must be at most 199 for networks of this size"):
+        fired_networks(rng, 10**6, 10**6 + 2, 10, "0.7", "0.5", "window:3", draws=1000)

@@ -1,0 +1,502 @@
+"""Models, tasks and the table of trained models, as far as they need NumPy alone; lib/tests/learn trains."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+
+from attnsep import cli
+from attnsep.arrays import to_numpy
+from attnsep.attention.attend import attend
+from attnsep.extensions.where_linear_wins import CountData
+from attnsep.learn import grid, model, table
+from attnsep.learn.tasks import TASKS, cross_entropy, task
+from attnsep.paper.tokens import TokenData
+
+ROW = {
+    "task": "retrieval",
+    "kernel": "softmax",
+    "seed": 0,
+    "settings": task("retrieval", {"pairs": 3}).settings,
+    "steps": 100,
+    "result": {"diverged": False, "best": 0.25, "at": 100},
+    "versions": {},
+    "machine": {},
+    "seconds": 1.0,
+}
+
+
+# The model
+
+
+@pytest.mark.parametrize("kernel", model.KERNELS)
+def test_weights_are_those_of_the_library(xp, rng, kernel):
+    q, k, v = rng.uniform(0.1, 1, (2, 5, 4)), rng.uniform(0.1, 1, (2, 7, 4)), rng.standard_normal((2, 7, 3))
+    q[0, :2], k[1, 3] = -q[0, :2], -k[1, 3]  # elu has two branches
+    found = to_numpy(model.weights(xp.asarray(q), xp.asarray(k), kernel)) @ v
+    for b in range(2):
+        wanted = attend(q[b] / 2 if kernel == "softmax" else q[b], k[b], v[b], kernel=kernel)
+        np.testing.assert_allclose(found[b], wanted, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", model.KERNELS)
+def test_a_row_sees_only_what_it_may(rng, kernel):
+    q, k = rng.uniform(0.1, 1, (6, 4)), rng.uniform(0.1, 1, (6, 4))
+    found = model.weights(q, k, kernel, np.tril(np.ones((6, 6), bool)))
+    for row in range(6):
+        alone = model.weights(q[row : row + 1], k[: row + 1], kernel)
+        np.testing.assert_allclose(found[row, : row + 1], alone[0], rtol=1e-12)
+        assert not found[row, row + 1 :].any()
+
+
+@pytest.mark.parametrize(("kernel", "kind"), [*product(model.KERNELS, model.BLOCKS)])
+def test_a_block_is_what_its_formula_says(rng, kernel, kind):
+    p = {name: x.astype(float) for name, x in model.initial_block(rng, d=3, width=2, hidden=5, kind=kind).items()}
+    p["bias"] = rng.standard_normal(5)
+    if kind == "full":
+        p["before"], p["between"] = rng.uniform(0.5, 2, (2, 3))
+    x = rng.standard_normal((1, 4, 3))
+
+    def norm(row, scale):
+        return row / math.sqrt(sum(z * z for z in row) / 3 + 1e-6) * p[scale] if kind == "full" else row
+
+    seen = np.array([norm(row, "before") for row in x[0]])
+    q = seen @ p["q"] / (math.sqrt(2) if kernel == "softmax" else 1)
+    mixed = attend(q, seen @ p["k"], seen @ p["v"], kernel=kernel) + (x[0] if kind == "full" else 0)
+    wanted = []
+    for row in mixed:
+        hidden = [max(0.0, z) for z in norm(row, "between") @ p["up"] + p["bias"]]
+        wanted.append(np.array(hidden) @ p["down"] + (row if kind == "full" else 0))
+    np.testing.assert_allclose(model.block(p, x, kernel)[0], wanted, rtol=1e-9)
+
+
+def test_behind_a_sequences_end_nothing_counts(rng):
+    chosen = task("edge", {"n": 32, "batch": 3})
+    p, keep, x = chosen.initial(rng), np.arange(32) < 16, np.abs(chosen.draw(rng)[0]["x"])
+    p["embed"] = np.abs(p["embed"])
+    p["blocks"][0] |= {name: np.abs(p["blocks"][0][name]) for name in "qk"}  # no row sum near 0
+    long = {"x": np.where(keep[:, None], x, 7.0).astype(np.float32), "keep": np.tile(keep, (3, 1))}
+    short = {"x": x[:, :16], "keep": np.ones((3, 16), bool)}
+    for kernel in model.KERNELS:
+        found, wanted = (chosen.predict(p, x, kernel) for x in (long, short))
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+
+
+# The tasks
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_same_seed_draws_the_same(name):
+    pytest.importorskip("sklearn") if name == "digits" else None
+    chosen = task(name, {"tests": 3})
+    for k in range(2):
+        draw, tests = chosen.source(np.random.default_rng(k))
+        again, _ = chosen.source(np.random.default_rng(k))
+        (inputs, targets), (same, _) = draw(np.random.default_rng(1)), again(np.random.default_rng(1))
+        assert all((inputs[key] == same[key]).all() for key in inputs)
+        assert targets.dtype == np.int32
+        assert {x.dtype.kind for x in inputs.values()} <= set("fib")
+        assert all(len(y) == 3 for _, y in tests.values())
+
+
+def test_tokens_without_noise_are_the_data_of_the_book(rng):
+    inputs, targets = task("edge", {"noise": 0, "n": 64, "batch": 40}).draw(rng)
+    assert set(inputs["keep"].sum(axis=1)) == {16, 32, 64}
+    assert set(targets) == {0, 1}
+    places = set()
+    for x, keep, y in zip(inputs["x"], inputs["keep"], targets, strict=True):
+        n = int(keep.sum())
+        places.add(place := int(np.argmax(x[:, 0])))
+        data = TokenData(n=n, d=10, a="0.7" if y else "0.05", c="0.5", marked=place)
+        np.testing.assert_allclose(x[:n], data.matrix(np), rtol=1e-6)
+        assert (x == np.tile(x[:n], (64 // n, 1))).all()
+    assert len(places) > 10
+
+
+def test_counted_marks_are_those_of_the_book(rng):
+    inputs, targets = task("counting", {"noise": 0, "n": 128, "batch": 40}).draw(rng)
+    for x, keep, y in zip(inputs["x"], inputs["keep"], targets, strict=True):
+        n = int(keep.sum())
+        data = CountData(n=n, d=10, a="0.7", c="0.5", share="3/4" if y else "1/4").matrix(np)
+        np.testing.assert_allclose(x[:n, 1:], data[:, 1:], rtol=1e-6)
+        np.testing.assert_allclose(np.sort(x[:n, 0]), np.sort(data[:, 0]), rtol=1e-6)
+
+
+def test_noise_has_the_wanted_size():
+    examples, _ = task("edge", {"noise": 0.5, "tests": 400}).held_out(np.random.default_rng(3))["n = 64"]
+    assert abs(examples["x"][:, :, -1].std() / math.sqrt(math.log(64)) - 0.5) < 0.01
+
+
+def test_retrieval_pairs_every_key_with_one_value(rng):
+    chosen = task("retrieval", {"pairs": 5, "tests": 7, "width": 4})
+    inputs, targets = chosen.held_out(rng)["all"]
+    assert (np.sort(inputs["keys"]) == np.arange(5)).all()
+    assert (np.sort(inputs["values"]) == np.arange(5)).all()
+    for b, row in product(range(7), range(5)):
+        place = list(inputs["keys"][b]).index(inputs["asked"][b, row])
+        assert targets[b, row] == inputs["values"][b, place]
+
+
+@pytest.mark.parametrize("kernel", model.KERNELS)
+def test_retrieval_answers_with_weighted_unit_vectors(rng, kernel):
+    chosen = task("retrieval", {"pairs": 5, "width": 4})
+    p = {name: x.astype(float) for name, x in chosen.initial(rng).items()}
+    inputs, targets = chosen.draw(rng, count=2, queries=3)
+    found = chosen.predict(p, inputs, kernel)
+    losses = []
+    for b in range(2):
+        k = [
+            np.concatenate([np.eye(5)[v], p["embed"][key]]) @ p["k"] + p["k_bias"]
+            for key, v in zip(inputs["keys"][b], inputs["values"][b], strict=True)
+        ]
+        q = np.array([p["embed"][key] @ p["q"] + p["q_bias"] for key in inputs["asked"][b]])
+        wanted = attend(
+            q / (2 if kernel == "softmax" else 1), np.array(k), np.eye(5)[inputs["values"][b]], kernel=kernel
+        )
+        np.testing.assert_allclose(found[b], wanted, rtol=1e-9, atol=1e-12)
+        losses += [0.5 * np.sum((wanted[r] - np.eye(5)[targets[b, r]]) ** 2) for r in range(3)]
+    np.testing.assert_allclose(chosen.loss(found, targets), np.mean(losses), rtol=1e-9)
+
+
+def test_mqar_asks_for_every_key_once(rng):
+    chosen = task("mqar", {"pairs": 4})
+    inputs, targets = chosen.draw(rng, count=30)
+    for x, y in zip(inputs["x"], targets, strict=True):
+        memory = dict(zip(x[0:8:2], x[1:8:2], strict=True))
+        asked = np.flatnonzero(y >= 0)
+        assert asked.min() >= 8
+        assert sorted(x[asked]) == sorted(memory)
+        assert [memory[key] for key in x[asked]] == list(y[asked])
+        assert not np.delete(x[8:], asked - 8).any()
+        assert max(memory) < 16 <= min(memory.values())
+        assert min(memory) > 0
+
+
+def test_mqar_gaps_follow_their_law():
+    inputs, _ = task("mqar", {"pairs": 1}).draw(np.random.default_rng(4), count=20_000)
+    first = np.mean(inputs["x"][:, 2] > 0)
+    assert abs(first - 1 / (1 + 2**-0.99)) < 4 * math.sqrt(0.25 / 20_000)
+
+
+def test_a_place_in_mqar_sees_what_came_before_and_no_more(rng):
+    chosen = task("mqar", {"pairs": 4})
+    p, (inputs, _) = chosen.initial(rng), chosen.draw(rng, count=2)
+    changed = {"x": inputs["x"].copy()}
+    changed["x"][:, 9] = 5
+    before, after = (chosen.predict(p, x, "softmax") for x in (inputs, changed))
+    assert (before[:, :9] == after[:, :9]).all()
+    assert (before[:, 9:] != after[:, 9:]).any()
+
+
+def test_digits_are_split_by_seed_and_never_overlap():
+    pytest.importorskip("sklearn")
+    chosen = task("digits", {"tests": 600, "batch": 4000})
+    tests = []
+    for seed in (1, 2):
+        draw, held_out = chosen.source(np.random.default_rng(seed))
+        seen = {x.tobytes() for x in draw(np.random.default_rng(3))[0]["x"]}
+        tests.append({x.tobytes() for x in held_out["all"][0]["x"]})
+        assert not seen & tests[-1]
+        assert len(seen) > 1000
+    assert tests[0] != tests[1]
+
+
+def test_cross_entropy_is_minus_the_logarithm_of_the_right_share(rng):
+    outputs, targets = rng.standard_normal((2, 3, 4)), np.array([[0, 3, -1], [2, -1, 1]])
+    shares = np.exp(outputs) / np.exp(outputs).sum(axis=-1, keepdims=True)
+    asked = [(b, i) for b, i in product(range(2), range(3)) if targets[b, i] >= 0]
+    wanted = np.mean([-math.log(shares[b, i, targets[b, i]]) for b, i in asked])
+    np.testing.assert_allclose(cross_entropy(outputs, targets), wanted)
+
+
+def test_what_is_not_finite_is_never_right():
+    outputs, y = np.array([[1.0, 0.0], [np.nan, 0.0], [1.0, -np.inf]]), np.zeros(3, int)
+    assert task("edge").score(outputs, y).tolist() == [True, False, False]
+    assert task("mqar", {"pairs": 1}).score(outputs[:, None], y[:, None]).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("chess", {}, "name = 'chess'"),
+        ("edge", {"n": 60}, r"n = 60, d = 10: n must be a multiple of 4\(d - 2\) = 32"),
+        ("counting", {"n": 33, "d": 3}, "n = 33, d = 3"),
+        ("edge", {"n": 8}, "n = 8: must be at least 32"),
+        ("edge", {"noise": -1}, "noise = -1.0: must be at least 0"),
+        ("edge", {"a0": "x"}, "a0 = 'x'"),
+        ("edge", {"block": "half"}, "block = 'half'"),
+        ("mqar", {"pairs": 0}, "pairs = 0"),
+        ("mqar", {"steps": 150}, "steps = 150: must be a multiple of every = 100"),
+        ("retrieval", {"rate": 0}, "rate = 0.0"),
+        ("retrieval", {"steps": "many"}, "steps = 'many': must be an integer"),
+        ("digits", {"tests": 1797}, "tests = 1797"),
+    ],
+)
+def test_bad_settings_are_rejected(name, settings, message):
+    with pytest.raises(ValueError, match=message):
+        task(name, settings)
+
+
+# The table and the grid
+
+
+def test_rows_are_stored_in_one_order_and_a_run_once(tmp_path):
+    path, rows = tmp_path / "t.jsonl", [ROW | {"seed": seed} for seed in (2, 0, 1)]
+    for row in rows:
+        table.add_row(path, row)
+    assert [row["seed"] for row in table.read_rows(path)] == [0, 1, 2]
+    table.add_row(path, ROW | {"steps": 700})
+    assert [row["steps"] for row in table.read_rows(path)] == [700, 100, 100]
+    assert [item.name for item in tmp_path.iterdir()] == ["t.jsonl"]
+
+
+def test_settings_written_otherwise_are_the_same_run(tmp_path):
+    path, edge = tmp_path / "t.jsonl", ROW | {"task": "edge", "settings": task("edge").settings}
+    for row, others in (
+        (ROW, [{"pairs": "3"}, {"pairs": 3, "width": "64", "rate": "1e-3"}]),
+        (edge, [{}, {"a": 0.7, "n": "32"}, {"noise": "0.15", "c": 0.5}, {"a": "0.70", "a0": "5e-2", "c": "1/2"}]),
+    ):
+        whole = row["settings"]
+        others = [*others, dict(reversed(whole.items())), {name: str(value) for name, value in whole.items()}]
+        for other in others:
+            path.write_text(json.dumps(row | {"settings": other}), encoding="utf-8")
+            assert json.dumps(table.read_rows(path)) == json.dumps([row])
+            table.add_row(path, row | {"seed": 1})
+            table.add_row(path, row | {"steps": 700})
+            table.add_row(path, row | {"steps": 800, "settings": other})
+            assert path.read_text(encoding="utf-8") == table.rows_text([row | {"steps": 800}, row | {"seed": 1}])
+            assert table.command(row | {"settings": other}) == table.command(row)
+
+
+ADD = """
+import json, sys
+from attnsep.learn import table
+row, first = json.loads(sys.argv[1]), 5 * int(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+for seed in range(first, first + 5):
+    table.add_row(sys.argv[2], row | {"seed": seed})
+"""
+
+
+def test_processes_that_share_a_table_lose_no_row(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "link").symlink_to(folder / "t.jsonl")
+    (tmp_path / "way").symlink_to(folder)
+    names = ["folder/t.jsonl", "link", "folder/../way/t.jsonl", str(folder / "t.jsonl")]
+    words = [sys.executable, "-c", ADD, json.dumps(ROW)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": tmp_path}
+    running = [subprocess.Popen([*words, name, str(k)], **pipes) for k, name in enumerate(names)]
+    for child in running:
+        assert child.stdout.readline() == "ready\n"
+    for child in running:
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    for child in running:
+        child.communicate()
+        assert child.returncode == 0
+    assert [row["seed"] for row in table.read_rows(folder / "t.jsonl")] == list(range(20))
+    assert os.listdir(folder) == ["t.jsonl"]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_tables_and_grids_of_other_systems_are_taken(tmp_path, mark, ends):
+    path, text = tmp_path / "t.jsonl", table.rows_text([ROW, ROW | {"seed": 1}])
+    path.write_bytes(mark + f"{text}\n \n".replace("\n", ends).encode())
+    assert table.read_rows(path) == [ROW, ROW | {"seed": 1}]
+    table.add_row(path, ROW | {"seed": 2})
+    assert len(table.read_rows(path)) == 3
+    text = json.dumps([{name: ROW[name] for name in table.RUN}], indent=1)
+    path.write_bytes(mark + f"{text}\n\n".replace("\n", ends).encode())
+    assert [run["settings"] for run in grid.read_grid(path)] == [ROW["settings"]]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_tables_and_grids_in_another_encoding_are_told_which(tmp_path, encoding):
+    path = tmp_path / "t.jsonl"
+    path.write_text(table.rows_text([ROW]), encoding=encoding)
+    for reading in (table.read_rows, grid.read_grid):
+        with pytest.raises(ValueError, match=r"must be encoded in UTF-8; it looks like UTF-16 or UTF-32"):
+            reading(path)
+
+
+def test_a_table_is_ascii_and_its_lines_are_those_of_json(tmp_path):
+    path, row = tmp_path / "t.jsonl", ROW | {"machine": {"cpu": "Prozessor™\u2028\x85"}}
+    table.add_row(path, row)
+    assert path.read_bytes().isascii()
+    assert table.read_rows(path) == [row]
+    path.write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
+    assert table.read_rows(path) == [row]
+
+
+def test_a_row_goes_to_a_device_alone_and_through_links(tmp_path):
+    table.add_row(os.devnull, ROW)
+    link, target = tmp_path / "link", tmp_path / "t.jsonl"
+    link.symlink_to(target)
+    for seed in range(2):
+        table.add_row(link, ROW | {"seed": seed})
+    assert link.is_symlink()
+    assert len(table.read_rows(target)) == 2
+
+
+PART = {"task": "edge", "kernel": "softmax", "seed": 0, "settings": {}}
+
+
+def without(key):
+    return {name: value for name, value in PART.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "it is empty"),
+        (" \n", "it is empty"),
+        ("[3", "it is no JSON text: expecting ',' delimiter, line 1, column 3"),
+        ("grid", "it is no JSON text: expecting value, line 1, column 1"),
+        ("[" * 100_000, "its lists and objects are nested too deeply"),
+        ("9" * 5000, "a number of 5000 characters: is too long"),
+        (json.dumps([PART]).replace('"seed": 0', f'"seed": {"9" * 5000}'), "a number of 5000 characters: is too long"),
+        (json.dumps([PART]).replace("{", '{"seed": 1, ', 1), "key 'seed': must stand in an object only once"),
+        (json.dumps([PART]).replace("{}", '{"n": 32, "n": 64}'), "key 'n': must stand in an object only once"),
+        ([], "grid = []: must be a list of at least one object"),
+        ({}, "grid = {}: must be a list of at least one object"),
+        (None, "grid = None: must be a list of at least one object"),
+        ([PART, 3], "entry 2 = 3: must be an object with the keys task, kernel, seed, settings"),
+        ([PART, [PART]], "entry 2 = [{"),
+        *(([without(key)], f"entry 1, key '{key}': is missing; the keys must be task, ") for key in PART),
+        ([PART | {"more": 1}], "entry 1, key 'more': must be one of task, kernel, seed, settings"),
+        ([PART | {"": 1}], "entry 1, key '': must be one of task, kernel, seed, settings"),
+        *(([PART | {key: []}], f"entry 1, {key} = []: must ") for key in PART),
+        ([PART, PART | {"settings": {"n": [32], "noise": []}}], "entry 2, noise = []: must have at least one value"),
+        ([PART | {"settings": [3]}], "entry 1, settings = [3]: must be an object"),
+        ([PART | {"seed": "one"}], "seed = 'one': must be an integer"),
+        ([PART | {"settings": {"n": [[32]]}}], "n = [32]: must be an integer"),
+    ],
+)
+def test_what_is_no_grid_is_one_sentence(tmp_path, capsys, content, message):
+    path = tmp_path / "g.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    assert cli.main(["learn", "--grid", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert f": is no grid ({message}" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "it is no JSON text: expecting property name enclosed in double quotes, line 1, column 2"),
+        (json.dumps(ROW).replace("{", '{"seed": 1, ', 1), "key 'seed': must stand in an object only once"),
+        (json.dumps(ROW).replace('"at": 100', f'"at": {"9" * 5000}'), "a number of 5000 characters: is too long"),
+        ("3", "row = 3: must be a row of attnsep learn"),
+    ],
+)
+def test_what_is_no_table_is_one_sentence(tmp_path, text, message):
+    path = tmp_path / "t.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="is no table") as caught:
+        table.read_rows(path)
+    assert str(caught.value).endswith(f": is no table of attnsep learn ({message})")
+
+
+@pytest.mark.parametrize("change", [{"task": "chess"}, {"kernel": "hard"}, {"settings": {"n": 1}}, {"seed": -1}])
+def test_what_is_no_row_is_rejected(tmp_path, change):
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(ROW | change), encoding="utf-8")
+    with pytest.raises(ValueError, match="is no table of attnsep learn"):
+        table.read_rows(path)
+    with pytest.raises(ValueError, match=r"\w = |settings: "):
+        table.add_row(tmp_path / "new.jsonl", ROW | change)
+
+
+def test_the_stored_table_is_what_its_grid_says():
+    runs, rows = grid.read_grid(table.grid_path()), table.read_rows()
+    assert sorted(map(table.run_of, rows)) == sorted(map(table.run_of, runs))
+    assert table.rows_text(rows) == table.table_path().read_text(encoding="utf-8")
+    for row in rows:
+        assert row["machine"].keys() == {"cpu", "cores", "system", "device", "flags"}
+        assert {"Python", "NumPy", "JAX", "Optax"} == set(row["versions"])
+    budgets = {}
+    for run in runs:  # the same settings for every kernel
+        budgets.setdefault(json.dumps(run["settings"]), set()).add((run["kernel"], run["seed"]))
+    for found in budgets.values():
+        assert found == set(product({kernel for kernel, _ in found}, {seed for _, seed in found}))
+        assert len(found) > 1
+
+
+def test_a_command_makes_its_row_again():
+    for row in table.read_rows():
+        words = table.command(row).split()
+        assert words[:2] == ["attnsep", "learn"]
+        settings = dict(word.split("=") for word in words[words.index("--set") + 1 :]) if "--set" in words else {}
+        assert task(words[2], settings).settings == row["settings"]
+
+
+def test_scores_come_seed_by_seed():
+    rows = [ROW | {"seed": s, "result": {"best": s / 8, "diverged": False}} for s in (1, 0)]
+    rows.append(ROW | {"kernel": "linear", "result": {"best": None, "diverged": True}})
+    assert table.scores(rows, "retrieval", test="best", kernel="softmax", pairs=3) == [0, 0.125]
+    assert math.isnan(table.scores(rows, "retrieval", test="best", kernel="linear")[0])
+    with pytest.raises(ValueError, match="name = 'edge'"):
+        table.scores(rows, "edge", test="best")
+
+
+def test_an_interval_needs_two_finite_values():
+    mean, half = table.interval([1.0, 2.0, 3.0, 4.0])
+    assert (mean, round(half, 3)) == (2.5, round(3.18245 * math.sqrt(5 / 3) / 2, 3))
+    assert table.interval([1.0, 2.0, 3.0, 4.0], comparisons=8)[1] > 2 * half
+    for values in ([1.0], [1.0] * 11, [1.0, math.nan]):
+        with pytest.raises(ValueError, match="values"):
+            table.interval(values)
+
+
+def test_a_grid_is_a_product(tmp_path):
+    path = tmp_path / "g.json"
+    part = {"task": "edge", "kernel": ["softmax", "linear"], "seed": [0, 1], "settings": {"noise": [0, 0.1], "n": 32}}
+    path.write_text(json.dumps([part, part]), encoding="utf-8")
+    runs = grid.read_grid(path)
+    assert len(runs) == 8
+    assert {run["settings"]["noise"] for run in runs} == {0, 0.1}
+    for wrong in ({}, [part | {"kernel": "hard"}], [part | {"settings": {"x": 1}}], [part | {"more": 1}], [{}]):
+        path.write_text(json.dumps(wrong), encoding="utf-8")
+        with pytest.raises(ValueError, match="is no grid"):
+            grid.read_grid(path)
+
+
+@pytest.mark.parametrize("package", ["jax", "optax"])
+def test_a_missing_extra_is_one_sentence(monkeypatch, capsys, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert cli.main(["learn", "retrieval", "--set", "steps=0", "pairs=3"]) == 2
+    assert capsys.readouterr().err == (
+        f"attnsep: training needs {package}, which comes with the extra learn: "
+        'pip install ".[learn]" in the folder of the book\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "needs a task or --grid FILE"),
+        (["edge", "--grid", "x.json"], "needs a task or --grid FILE"),
+        (["edge", "--set", "n"], "--set n: must be NAME=VALUE"),
+        (["edge", "--kernel", "hard"], "kernel = 'hard'"),
+        (["edge", "--seed", "-1"], "seed = -1"),
+        (["--grid", "no-such.json"], "is no grid"),
+        (["edge", "--out", "none/t.jsonl"], "does not exist"),
+        (["edge", "--checkpoint", "none/c.npz"], "--checkpoint = 'none/c.npz': cannot be written (its folder does"),
+        (["--grid", "x.json", "--checkpoint", "c.npz"], "--checkpoint c.npz: is for one task, not for --grid"),
+        (["edge", "--dask", "tcp://x:1"], "--dask tcp://x:1: is for --grid, not for one task"),
+    ],
+)
+def test_command_says_what_is_wrong(capsys, words, message):
+    assert cli.main(["learn", *words]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""

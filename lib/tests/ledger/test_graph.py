@@ -1,0 +1,64 @@
+"""What rests on what: followed and drawn as the ledger says."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from attnsep.claims import LEDGER, claims_map, rests_on
+from attnsep.ledger.framework import Claim
+
+SVG = re.search(r"<svg.*</svg>", claims_map()._repr_html_(), re.DOTALL)[0]
+LINKS = ElementTree.fromstring(SVG).findall("a")
+
+
+def uses(id):
+    return getattr(LEDGER[id], "uses", ())
+
+
+def slow(id):
+    return {id} | {below for used in uses(id) for below in slow(used)}
+
+
+@pytest.mark.parametrize("id", ["def-vec", "tensor-trick", "main-theorem", "certified-finite-main-theorem"])
+def test_rests_on_is_all_that_can_be_reached(id):
+    assert set(rests_on(id)) == slow(id) - {id}
+    assert list(rests_on(id)) == sorted(rests_on(id), key=list(LEDGER).index)
+
+
+def test_rests_on_names_what_it_does_not_find():
+    with pytest.raises(ValueError, match="id = 'none': the ledger has no entry of this name"):
+        rests_on("none")
+
+
+def test_every_statement_is_one_link_to_its_place_with_one_line_for_each_use():
+    marks = {link.get("href").partition("#")[2]: link for link in LINKS if "#" in link.get("href")}
+    assert list(marks) == list(LEDGER)
+    for id, link in marks.items():
+        entry = LEDGER[id]
+        assert link.get("href") == f"{entry.chapter}.html#{id}"
+        assert link.get("class") == f"mark-{entry.mark}"
+        assert link.find("title").text.startswith(f"{id}: {entry.mark}")
+        assert len(link.findall("path")) == len(uses(id))
+        assert (link.find("rect") is None) == isinstance(entry, Claim)
+
+
+def test_lines_begin_and_end_at_their_marks():
+    def centre(link):
+        dot = link.find("circle")
+        return dot.get("cx"), dot.get("cy")
+
+    places = {link.get("href").partition("#")[2]: centre(link) for link in LINKS if "#" in link.get("href")}
+    assert len(set(places.values())) == len(places)
+    for link in LINKS:
+        id = link.get("href").partition("#")[2]
+        for path, used in zip(link.findall("path"), uses(id) if id else (), strict=True):
+            numbers = re.findall(r"\d+", path.get("d"))
+            assert (tuple(numbers[:2]), tuple(numbers[-2:])) == (places[id], places[used])
+
+
+def test_in_a_terminal_the_map_is_a_table_of_chapters():
+    rows = repr(claims_map()).splitlines()[1:]
+    assert [row.split()[0] for row in rows] == list(dict.fromkeys(entry.chapter for entry in LEDGER.values()))
+    (row,) = [row for row in rows if row.startswith("main-theorem ")]
+    assert row.split(maxsplit=2)[2] == "lemma-d2, one-column"

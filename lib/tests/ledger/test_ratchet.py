@@ -1,0 +1,177 @@
+"""The ratchet: what it refuses, and what a check is."""
+
+import importlib.util
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from attnsep.arrays import namespace
+from attnsep.ledger import framework, ratchet, record
+from attnsep.ledger.ratchet import FIELDS, extended, problems
+
+pytestmark = pytest.mark.usefixtures("nothing_set")
+ID = "tensor-trick"
+
+
+@pytest.fixture(scope="module")
+def row():
+    """The record of a claim that has a tolerance."""
+    rows = json.loads(record.record_text([framework.run(framework.find("linear-ignores-scale"), namespace("numpy"))]))
+    return rows[0] | {"id": ID}
+
+
+def lines_of(row):
+    lines, refused = extended([], {ID: row}, {})
+    assert refused == []
+    return lines
+
+
+WEAKER = {
+    "fewer cases": lambda row: {"cases": row["cases"] - 1},
+    "a wider tolerance": lambda row: {"tolerance": 10 * row["tolerance"]},
+    "a coarser control": lambda row: {"smallest_failing": 100 * row["smallest_failing"]},
+    "no control": lambda row: {"smallest_failing": None},
+    "a raised level": lambda row: {"level": "exact"},
+    "a lowered level": lambda row: {"level": "measured"},
+    "another source": lambda row: {"source": "section 6"},
+    "another mark": lambda row: {"mark": "source"},
+    "another claim's check": lambda row: {"check": ratchet.digest(framework.find("column-law"))},
+}
+
+
+@pytest.mark.parametrize("what", WEAKER)
+def test_what_is_weaker_needs_a_reason(row, what):
+    lines, worse = lines_of(row), row | WEAKER[what](row)
+    (changed,) = WEAKER[what](row)
+    assert problems(lines, {ID: worse}) == [f"{ID}: record and ratchet differ in {changed}"]
+    longer, refused = extended(lines, {ID: worse}, {})
+    assert [sentence.startswith(f"{ID}: {changed}: ") for sentence in refused] == [True]
+    assert [f"{sentence}, and the ratchet gives no reason" for sentence in refused] == problems(longer, {ID: worse})
+    reasoned, refused = extended(lines, {ID: worse}, {ID: "two cases were the same"})
+    assert (refused, reasoned[-1]["reason"]) == ([], "two cases were the same")
+    assert problems(reasoned, {ID: worse}) == []
+
+
+def test_a_claim_that_vanished_needs_a_reason_and_so_does_its_return(row):
+    lines = lines_of(row)
+    longer, refused = extended(lines, {}, {})
+    assert [sentence.startswith(f"{ID}: level: gone after") for sentence in refused] == [True]
+    assert problems(lines, {}) == [f"{ID}: record and ratchet differ in {', '.join(FIELDS[1:])}"]
+    assert len(problems(longer, {})) == 1
+    gone, refused = extended(lines, {}, {ID: "merged into column-law"})
+    assert (refused, problems(gone, {})) == ([], [])
+    assert len(extended(gone, {ID: row}, {})[1]) == 1
+
+
+def test_what_is_stronger_or_new_gets_its_line_and_what_is_equal_gets_none(row):
+    lines = lines_of(row)
+    better = row | {"cases": row["cases"] + 1, "smallest_failing": row["smallest_failing"] / 10, "tolerance": 0.0}
+    longer, refused = extended(lines, {ID: better}, {})
+    assert (refused, len(longer), longer[-1]["reason"]) == ([], 2, None)
+    assert problems(longer, {ID: better}) == []
+    assert extended(longer, {ID: better}, {ID: "of no use"}) == (longer, [])
+    assert extended([], {}, {"no-such-claim": "why"})[1] == ["no-such-claim: has a reason, but is no claim"]
+
+
+def test_a_weaker_line_between_two_strong_ones_is_seen(row):
+    first, better = lines_of(row)[0], row["cases"] + 1
+    lines = [first, first | {"cases": 1}, first | {"cases": better}]
+    assert problems(lines, {ID: row | {"cases": better}}) == [
+        f"{ID}: cases: 1 after {row['cases']}, and the ratchet gives no reason"
+    ]
+
+
+def test_record_and_ratchet_of_the_book_agree():
+    assert problems(ratchet.read_ratchet(), record.read_record()) == []
+    assert record.read_record().keys() == {entry.id for entry in framework.claims()}
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"id": "one"}'])
+def test_a_file_that_is_no_ratchet_is_named(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(ratchet, "ratchet_path", lambda: tmp_path / "ratchet.jsonl")
+    assert ratchet.read_ratchet() == []
+    (tmp_path / "ratchet.jsonl").write_text(text + "\n")
+    with pytest.raises(ValueError, match=r"ratchet\.jsonl"):
+        ratchet.read_ratchet()
+
+
+@pytest.mark.parametrize("text", ["no colon", ": no claim", "tensor-trick: ", ""])
+def test_a_reason_names_claims_and_says_why(text):
+    with pytest.raises(ValueError, match="must be ids of claims, a colon, and why"):
+        ratchet.reasons_from([text])
+
+
+# What a check is
+
+SOURCE = '''
+LIMIT = 5
+BOX = {"a": 1}
+BOX |= {"b": 2}
+
+def helper(x):
+    """Say something."""
+    # a remark
+    return x < LIMIT
+
+def unused():
+    return 1
+
+def check(xp, broken=None):
+    yield helper(BOX)
+'''
+
+
+@pytest.fixture
+def digest_of(tmp_path, monkeypatch):
+    """Return the digest of the check in a module with this text."""
+
+    def found(text, **changes):
+        name, path = "attnsep.claims.made_up", tmp_path / f"{len([*tmp_path.iterdir()])}.py"
+        path.write_text(text)
+        ratchet._top.cache_clear()
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        return ratchet.digest(replace(framework.find(ID), cases=module.check, **changes))
+
+    return found
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("LIMIT = 5", "LIMIT = 50"),
+        ('{"b": 2}', '{"b": 3}'),
+        ("x < LIMIT", "x <= LIMIT"),
+        ("yield helper(BOX)", "yield True"),
+        ("def check(xp, broken=None)", "def check(xp, broken=1)"),
+    ],
+)
+def test_a_change_of_a_check_or_of_what_it_uses_changes_its_digest(digest_of, old, new):
+    assert digest_of(SOURCE) != digest_of(SOURCE.replace(old, new))
+
+
+@pytest.mark.parametrize("field", ["statement", "assumes", "control", "expect"])
+def test_a_change_of_the_words_changes_the_digest(digest_of, field):
+    assert digest_of(SOURCE) != digest_of(SOURCE, **{field: "other words"})
+
+
+def test_remarks_spaces_and_what_a_check_does_not_use_are_not_in_its_digest(digest_of):
+    text = SOURCE.replace("Say something", "Say more").replace("a remark", "another").replace("return 1", "return 2")
+    assert digest_of(SOURCE) == digest_of(text.replace("\n\n", "\n\n\n"))
+
+
+def test_two_claims_never_have_one_digest():
+    digests = [ratchet.digest(entry) for entry in framework.claims()]
+    assert len(digests) == len(set(digests)) > 0
+
+
+def test_what_stands_in_another_module_of_claims_counts():
+    used = {
+        name
+        for _, name in ratchet._used("attnsep.claims.what_the_checks_prove.finite_sizes", "certified_finite_weights")
+    }
+    assert {"_weights_rows", "weight_at_least", "A0", "KAPPA"} <= used

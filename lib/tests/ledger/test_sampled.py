@@ -1,0 +1,54 @@
+"""The alarms that sampled cases state are true: exact probabilities, at alarms large enough to matter."""
+
+from math import comb
+
+import pytest
+
+from attnsep.ledger import sampled
+
+DRAWS = 20
+
+
+def refuted(p, case):
+    """Probability that draws with success probability p refute the case."""
+    law = [comb(DRAWS, k) * p**k * (1 - p) ** (DRAWS - k) for k in range(DRAWS + 1)]
+    return sum(share for k, share in enumerate(law) if case(k).verdict == "refuted")
+
+
+@pytest.mark.parametrize("alarm", [0.2, 0.01])
+@pytest.mark.parametrize("p", [0.02, 0.3, 0.9])
+def test_a_true_statement_is_refuted_with_the_stated_probability_at_most(p, alarm):
+    cases = (
+        lambda k: sampled.inside_clopper_pearson(k, DRAWS, p, alarm),
+        lambda k: sampled.not_above(k, DRAWS, p, alarm),
+        lambda k: sampled.surely_inside(k, DRAWS, p, 1, alarm),
+        lambda k: sampled.surely_inside(k, DRAWS, 0, p, alarm),
+        lambda k: sampled.surely_inside(k, DRAWS, p, p + 0.05, alarm),
+    )
+    for case in cases:
+        assert case(1).alarm == alarm
+        assert refuted(p, case) <= alarm
+    assert refuted(p, cases[1]) > 0 or p == 0.9  # not by never refuting anything
+
+
+def test_two_frequencies_of_one_probability_meet():
+    alarm, p, draws = 0.2, 0.3, 10
+    law = [comb(draws, k) * p**k * (1 - p) ** (draws - k) for k in range(draws + 1)]
+    pairs = [(i, j) for j in range(draws + 1) for i in range(j)]
+    cases = {pair: sampled.same_probability(*pair, draws, alarm) for pair in pairs}
+    wrong = sum(2 * law[i] * law[j] for (i, j), case in cases.items() if case.verdict == "refuted")
+    assert 0 < wrong <= cases[0, 1].alarm == 2 * alarm
+
+
+def test_a_sample_that_cannot_tell_leaves_the_case_undecided():
+    assert sampled.surely_inside(10, DRAWS, 0.45, 1).verdict == "undecided"
+    assert sampled.surely_inside(10, DRAWS, 0, 0.55).verdict == "undecided"
+    assert sampled.surely_inside(DRAWS, DRAWS, 0.3, 1).verdict == "holds"
+    assert sampled.surely_inside(0, DRAWS, 0.7, 1).verdict == "refuted"
+
+
+def test_a_law_of_0_or_1_allows_no_exception():
+    assert sampled.inside_clopper_pearson(0, DRAWS, 0.0).verdict == "holds"
+    assert sampled.inside_clopper_pearson(1, DRAWS, 0.0).verdict == "refuted"
+    assert sampled.inside_clopper_pearson(DRAWS, DRAWS, 1.0).verdict == "holds"
+    assert sampled.inside_clopper_pearson(DRAWS - 1, DRAWS, 1.0).verdict == "refuted"

@@ -1,0 +1,69 @@
+import json
+
+from attnsep.ledger.framework import claims
+from attnsep.ledger.tables import gpu_table
+
+FIRST, SECOND, *OTHERS = claims()
+RUN = {
+    "device": "Some GPU",
+    "backend": "cupy",
+    "date": "2026-01-31",
+    "cores": 16,
+    "versions": {"Python": "3.12.1", "CuPy": "14.2.0"},
+    "tests": {"passed": 300, "failed": 0, "skipped": 4, "seconds": 20.5},
+    "notebooks": None,
+    "claims": {
+        "rows": [
+            {"id": FIRST.id, "verdict": "holds", "as_expected": True, "seconds": 0.1},
+            {"id": SECOND.id, "verdict": "refuted", "as_expected": False, "seconds": 0.1},
+            {"id": "a-claim-of-the-past", "verdict": "holds", "as_expected": True, "seconds": 0.1},
+        ],
+        "differ_from_record": ["a sentence"],
+        "seconds": 0.2,
+    },
+    "timings": [
+        {"function": "softmax", "n": 1000000, "milliseconds": {"numpy": 8.12, "cupy": 0.2}},
+        {"function": "softmax attention", "n": 8, "milliseconds": {"attnsep": 3.0}, "mebibytes": {"attnsep": 70}},
+    ],
+}
+
+
+def shown(tmp_path, **changes):
+    path = tmp_path / "gpu.json"
+    path.write_text(json.dumps(RUN | changes))
+    return {str(name): value for name, value in gpu_table(path).rows}
+
+
+def test_without_a_file_nothing_was_run(tmp_path):
+    assert "not run yet" in repr(gpu_table(tmp_path / "gpu.json"))
+
+
+def test_the_facts_of_a_run(tmp_path):
+    rows = shown(tmp_path)
+    assert rows["device"] == "Some GPU"
+    assert rows["versions"] == "Python 3.12.1, CuPy 14.2.0"
+    assert rows["tests"] == "300 passed, 0 failed, 4 skipped in 20.5 s"
+    assert rows["notebook cells"] == "left out: no Jupyter there"
+    assert rows["claims that differ from the stored record"] == 1
+    assert rows["softmax, n = 1000000"] == "numpy 8.12 ms, cupy 0.2 ms"
+    assert rows["softmax attention, n = 8"] == "attnsep 3 ms; attnsep 70 MiB"
+
+
+def test_each_claim_of_the_ledger_has_its_verdict(tmp_path):
+    rows = shown(tmp_path)
+    assert rows[FIRST.id] == "holds"
+    assert rows[SECOND.id] == "refuted – NOT AS EXPECTED"
+    assert {rows[entry.id] for entry in OTHERS} == {"not run yet"}
+    assert "a-claim-of-the-past" not in rows
+    assert rows["claims"] == f"1 of {len(OTHERS) + 2} as expected"
+
+
+def test_notebooks_are_counted_where_they_were_run(tmp_path):
+    part = {"passed": 90, "failed": 1, "skipped": 0, "seconds": 30}
+    assert shown(tmp_path, notebooks=part)["notebook cells"] == "90 passed, 1 failed, 0 skipped in 30 s"
+
+
+def test_verdicts_link_to_their_statements(tmp_path):
+    path = tmp_path / "gpu.json"
+    path.write_text(json.dumps(RUN))
+    assert f'<a href="{FIRST.chapter}.html#{FIRST.id}">' in gpu_table(path)._repr_html_()
