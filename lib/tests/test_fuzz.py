@@ -1108,14 +1108,14 @@ def _(result, n, **given):
 DISTANCE = st.one_of(st.floats(0, 1e3), some(0, 1, 1e-300, 1e300, Fraction(1, 3)))
 
 
-@fuzz(any_readout.total_variation, distance=DISTANCE, s=POSITIVE)
-def _(result, distance, s):
+@fuzz(any_readout.total_variation, distance=DISTANCE, noise=POSITIVE)
+def _(result, distance, noise):
     assert 0 <= result <= 1
 
 
-@fuzz(any_readout.accuracy, distance=DISTANCE, s=POSITIVE)
-def _(result, distance, s):
-    near(result, (1 + any_readout.total_variation(distance, s)) / 2)
+@fuzz(any_readout.accuracy, distance=DISTANCE, noise=POSITIVE)
+def _(result, distance, noise):
+    near(result, (1 + any_readout.total_variation(distance, noise)) / 2)
 
 
 @fuzz(any_readout.distance_table, sizes(), strengths=some((0, 1), ["0.7"], ()), c=SHARE, kernel=PAIR)
@@ -1129,9 +1129,9 @@ def _(result, strengths, **given):
 @fuzz(
     any_readout.several,
     table=some([[0, 1], [1, 0]], [[0]], [[0, 99.0, 5], [99.0, 0, 1e300], [5, 1e300, 0]]),
-    s=POSITIVE,
+    noise=POSITIVE,
 )
-def _(result, table, s):
+def _(result, table, noise):
     assert 0 <= result[0] <= result[1] + 1e-12 <= 1 + 1e-12
 
 
@@ -1140,7 +1140,7 @@ def _(result, table, s):
     n=some(2, 1000, 10**300),
     a=some("0.7", 2, 1e300),
     within=some(0, "0.05", 0.7),
-    s=POSITIVE,
+    noise=POSITIVE,
     kernel=PAIR,
 )
 def _(result, **given):

@@ -35,5 +35,5 @@ def test_a_coarse_control_is_no_near_one():
     assert is_near(near | {"smallest_failing": 3, "largest_passing": 2})
 
 
-def test_controls_are_near_or_say_why():
+def test_controls_are_near_or_say_why(nothing_set):
     assert {id for id, row in read_record().items() if not is_near(row)} == FAR
