@@ -80,7 +80,7 @@ fuzz: $(VENV)/.ready  ## 300 random inputs for every public function and verb; m
 mutants: $(VENV)-mutants/.ready  ## change the library in one place at a time (or ONLY=module): do the tests notice? half an hour
 	@$(VENV)-mutants/bin/python -m tools.mutants $(if $(ONLY),"$(ONLY)")
 
-noticed: $(VENV)/.ready  ## change each number of each statement: from which change on does its check notice? an hour or two
+noticed: $(VENV)/.ready  ## change each number of each statement: from which change on does its check notice? half an hour
 	@$(RUN) tools.noticed
 
 gpu:  ## run all on a GPU with PYTHON's own packages and store the result (README: On a GPU)

@@ -1,12 +1,13 @@
 """The tool that says how small a change of a statement's number its check notices."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from attnsep.claims import LEDGER
-from attnsep.ledger import framework, record
+from attnsep.ledger import framework, ratchet, record
 from tools import noticed
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
@@ -69,10 +70,65 @@ def test_what_became_coarser_fails_and_is_not_stored(tmp_path, monkeypatch, caps
     monkeypatch.setattr(noticed, "report", lambda claim: [("142", {("m", 1): Fraction(-1)}), ("53", {})])
     assert noticed.main([]) == 0
     stored = noticed.RESULT.read_text()
-    assert json.loads(stored) == {claim.id: {"142": "-1", "53": "absent"}}
+    assert json.loads(stored) == entry(claim, {"142": "-1", "53": "absent"})
     monkeypatch.setattr(noticed, "report", lambda claim: [("142", {("m", 1): None})])
     assert noticed.main([]) == 1
     assert "a change of 142 was noticed from -1 on, now: never" in capsys.readouterr().err
     assert noticed.RESULT.read_text() == stored
     assert noticed.main([claim.id, "--accept"]) == 0
-    assert json.loads(noticed.RESULT.read_text()) == {claim.id: {"142": "never"}}
+    assert json.loads(noticed.RESULT.read_text()) == entry(claim, {"142": "never"})
+
+
+def entry(claim, found):
+    return {claim.id: {"check": ratchet.digest(claim), "numbers": found}}
+
+
+def test_numbers_of_the_book_are_noticed_early_or_the_claim_says_why_not():
+    assert noticed.problems(framework.claims(), noticed.stored()) == []
+
+
+HELD = replace(
+    framework.find("mechanism-1-from-three-tokens"),
+    statement=r"At $a = 0.7$ the sum is $0.25$, above $0.2$, from $n = 12$ on.",
+    coarse=(("0.7", "a point"),),
+)
+EARLY = {"0.7": "-0.01", "0.25": "1e-06", "0.2": "0.5", "12": "-1"}
+
+
+def test_what_is_noticed_early_or_has_a_reason_is_accepted():
+    assert noticed.problems([HELD], entry(HELD, EARLY)) == []
+    other = replace(HELD, mark="extension", coarse=())
+    assert noticed.problems([other], {}) == []  # an extension that was never found false
+
+
+@pytest.mark.parametrize(
+    ("changes", "late", "refused"),
+    [
+        ({}, {"0.25": "1e-05"}, "0.25 (equality) is noticed from 1e-05 on, and no reason says why"),
+        ({}, {"12": "2"}, "12 (whole number) is noticed from 2 on, and no reason says why"),
+        ({}, {"0.2": "never"}, "0.2 (bound) is noticed from never on, and no reason says why"),
+        ({}, {"0.7": "1e-09"}, "0.7 (equality) is noticed from 1e-09 on, and needs no reason"),
+        ({"coarse": (*HELD.coarse, ("0.9", "a point"))}, {}, "gives a reason for 0.9, which it does not state"),
+        ({"mark": "extension", "coarse": (("0.9", "a point"),)}, {}, "gives a reason for 0.9, which it does not state"),
+    ],
+)
+def test_what_the_guard_refuses(changes, late, refused):
+    claim = replace(HELD, **changes)
+    assert noticed.problems([claim], entry(claim, EARLY | late)) == [f"{claim.id}: {refused}"]
+
+
+@pytest.mark.parametrize("other", [{}, {"statement": HELD.statement + " So it is."}, {"control": "another one"}])
+def test_a_claim_that_changed_must_be_run_again(other):
+    found = entry(replace(HELD, **other), EARLY) if other else {}
+    assert noticed.problems([HELD], found) == [f"{HELD.id}: changed; run: python -m tools.noticed {HELD.id}"]
+
+
+def test_a_check_that_does_not_end_in_time_is_not_tried(monkeypatch):
+    def cases(xp, broken=None):
+        while True:
+            pass
+
+    monkeypatch.setattr(noticed, "changed", lambda *_: replace(HELD, cases=cases))
+    monkeypatch.setattr(noticed, "SECONDS", 0.01)
+    assert noticed.noticed(HELD, None, Fraction(12)) == noticed.NOT_TRIED
+    assert noticed.best([noticed.NOT_TRIED, None]) == "not tried"

@@ -9,13 +9,13 @@ import numpy as np
 
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import row_scores, values
-from attnsep.claims.mechanisms import SHAPES
+from attnsep.claims.mechanisms import FAR_OFF, SHAPES, TRIED, M
 from attnsep.claims.one_column import all_signs, stated_bound
 from attnsep.claims.one_query_weights import BOUND_ROUNDING, rounding
 from attnsep.claims.token_datasets import A0, A1, GAP, C
 from attnsep.extensions import break_conditions
 from attnsep.extensions.break_conditions import RaggedData
-from attnsep.ledger.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
+from attnsep.ledger.framework import BESIDE, Case, at_least, at_most, claim, definition, equal, exactly, generator
 from attnsep.ledger.sampled import inside_clopper_pearson
 from attnsep.paper import gains as exact_gains
 from attnsep.paper import tokens
@@ -65,7 +65,7 @@ def break_1_strong_mark(xp, broken=None):
     level="computed",
     chapter=CHAPTER,
     statement=r"With $a_1 = \sqrt{n/5}$ instead of $0.7$ normalised linear attention separates at the card's $\tau$, "
-    r"with no exponential: at $n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $c = 0.5$ it fires "
+    rf"with no exponential: at {TRIED}, $a_0 = 0.05$, $c = 0.5$ it fires "
     r"on $D_1$ with more than $0.94$ and on $D_0$ with less than $0.004$.",
     uses=["break-1-strong-mark"],
     assumes="a_1 = √(n/5), rounded to two decimals",
@@ -75,8 +75,8 @@ def break_1_strong_mark(xp, broken=None):
 def break_1_linear_separates(xp, broken=None):
     for n, d in SHAPES:
         a = Fraction(round(100 * math.sqrt(n / 5)), 100) * (1 - exactly(broken))
-        yield at_least(tokens.fires_probability(n, d, 10, a, C, "linear"), 0.94, n=n, d=d, a=float(a))
-        yield at_most(tokens.fires_probability(n, d, 10, A0, C, "linear"), 0.004, n=n, d=d, a=float(A0))
+        yield at_least(tokens.fires_probability(n, d, M, a, C, "linear"), 0.94, n=n, d=d, a=float(a))
+        yield at_most(tokens.fires_probability(n, d, M, A0, C, "linear"), 0.004, n=n, d=d, a=float(A0))
 
 
 @claim(
@@ -209,12 +209,12 @@ def ragged_silent(xp, broken=None):
     for sizes, a, c, kernel in product(
         (*RAGGED, (5, *[3] * 30_000)), (0, A0, A1, 3), (C, Fraction(4, 5)), tokens.KERNELS
     ):
-        bound = break_conditions.column_bound(RaggedData(class_sizes=sizes, a=a, c=c), kernel)
+        bound = stated_bound(sum(sizes), sizes[0], Counter(sizes[1:]).items(), a, c, kernel)
         if 0 < bound < 1:
             data = RaggedData(class_sizes=sizes, a=a, c=c, gap=GAP - exactly(broken))
             reached = {"n": data.n, "d": data.d, "c": float(c)}
-            others = Counter(sizes[1:]).items()
-            yield equal(bound, stated_bound(data.n, sizes[0], others, a, c, kernel), BOUND_ROUNDING, **reached)
+            ours = break_conditions.column_bound(RaggedData(class_sizes=sizes, a=a, c=c), kernel)
+            yield equal(ours, bound, BOUND_ROUNDING, **reached)
             yield at_most(break_conditions.column_probability(data, kernel), bound, **reached)
 
 
@@ -276,6 +276,7 @@ def ragged_threshold_share(xp, broken=None):
     uses=["ragged-law"],
     control="one class has this many times 4(d − 2) tokens more",
     violations=(0, 0.28, 0.3),
+    coarse=[("0.1", FAR_OFF), ("4 258 1026 10 0.05 0.7 0.5", BESIDE)],
 )
 def break_3_sizes_must_match(xp, broken=None):
     for d in (258, 1026):
@@ -283,8 +284,8 @@ def break_3_sizes_must_match(xp, broken=None):
         found = []
         for a in (A0, A1):
             data = RaggedData(class_sizes=(4 + more, *[4] * (d - 3)), a=a, c=C, marked_class=1)
-            found.append(break_conditions.fires_probability(data, 10))
-        yield at_most(found[1] - found[0], 0.1, n=data.n, d=d, m=10)
+            found.append(break_conditions.fires_probability(data, M))
+        yield at_most(found[1] - found[0], 0.1, n=data.n, d=d, m=M)
 
 
 @claim(
@@ -296,17 +297,18 @@ def break_3_sizes_must_match(xp, broken=None):
     statement=r"A strict reading of “specific parameter bounds”, with the bound $a_0 \le 0.1$ that we completed, that "
     r"every violation breaks the separation: with $a_0 = 0.3$, "
     r"$P[F_{\exp} \text{ fires on } D_1] - P[F_{\exp} \text{ fires on } D_0] \le 0.1$ "
-    r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_1 = 0.7$, $c = 0.5$).",
+    rf"({TRIED}, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["column-law"],
     control="a_0 is larger than 0.3 by this",
     violations=(0.35, 0.4),
+    coarse=[("0.1", FAR_OFF), ("0.3 10 0.7 0.5", BESIDE)],
 )
 def break_3_bounds_must_hold(xp, broken=None):
     for n, d in SHAPES:
         a0 = Fraction(3, 10) + exactly(broken)
-        on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C) for a in (a0, A1))
-        yield at_most(on_d1 - on_d0, 0.1, n=n, d=d, m=10)
+        on_d0, on_d1 = (tokens.fires_probability(n, d, M, a, C) for a in (a0, A1))
+        yield at_most(on_d1 - on_d0, 0.1, n=n, d=d, m=M)
 
 
 @claim(

@@ -10,7 +10,7 @@ from attnsep.attention.attend import values
 from attnsep.claims.one_query_weights import EPS
 from attnsep.claims.token_datasets import A0, A1, C
 from attnsep.extensions import golden_ratio
-from attnsep.ledger.framework import Case, at_least, at_most, claim, equal, exactly, to_digits
+from attnsep.ledger.framework import BESIDE, Case, at_least, at_most, claim, equal, exactly, to_digits
 from attnsep.paper import tokens
 from attnsep.paper.tokens import TokenData
 
@@ -71,6 +71,7 @@ def golden_ratio_law(xp, broken=None):
     assumes="checked for ratios of Fibonacci numbers next to 1/φ on both sides, and at n = 10³⁰⁰",
     control="a is larger by this",
     violations=(1e-17, 2e-17),
+    coarse=[("5", "1/φ lies between ratios of Fibonacci numbers, which come as near to it as doubles can tell")],
 )
 def golden_ratio_threshold(xp, broken=None):
     for n, (low, high) in product(FAR, _fibonacci_ratios()):
@@ -268,6 +269,7 @@ def inverse_temperature_threshold(xp, broken=None):
     assumes="checked at d = 20002, n = 2·10²⁹⁹, m = 10: more than 0.94 counts as firing, less than 10⁻⁶ as silence",
     control="β is larger by the factor 1 + this",
     violations=(0.0025, 0.0028),
+    coarse=[("0.05 0.7 0.5", BESIDE)],
 )
 def temperature_window(xp, broken=None):
     n, d, m = 2 * 10**299, 20_002, 10
@@ -293,23 +295,29 @@ def temperature_window(xp, broken=None):
             yield at_least(found, 0.94, **reached) if fires else at_most(found, 1e-6, **reached)
 
 
+WIDTHS = (256, 1024, 4096)
+
+
 @claim(
     "root-d-hides-the-mark",
     mark="extension",
     source="none: about the temperature",
     level="computed",
     chapter=CHAPTER,
-    statement=r"With $\beta = \frac{1}{\sqrt d}$, $a_0 = 0.05$, $c = 0.5$, $t = 4$, $m = 10$ and $d = 256, 1024, 4096$ "
+    statement=r"With $\beta = \frac{1}{\sqrt d}$, $a_0 = 0.05$, $c = 0.5$, $t = 4$, $m = 10$ "
+    rf"and $d = {', '.join(map(str, WIDTHS))}$ "
     r"the network $F_{\exp}$ fires on $D_1$ with $a_1 = 0.7$ with probability below $0.005$, as on $D_0$. "
     r"With $a_1(1+a_1) = 1.19\sqrt d$ it fires with probability above $0.999$ again.",
     uses=["inverse-temperature-threshold", "column-law"],
     # 1/√d is 1/16 or less, and the mark of a1 = 0.7 shows from about 1/4 on: nothing nearer can turn the verdict.
     control="β is 1/√d + this",
     violations=(0.2, 0.21),
+    coarse=[("0.05 0.5 256 1024 4096 0.7 1.19", BESIDE)],
 )
 def root_d_hides_the_mark(xp, broken=None):
-    for root in (16, 32, 64):
-        d, beta = root**2, Fraction(1, root) + exactly(broken)
+    for d in WIDTHS:
+        root = math.isqrt(d)
+        beta = Fraction(1, root) + exactly(broken)
         strong = (math.sqrt(1 + 4 * 1.19 * root) - 1) / 2
         for a in (A0, A1, strong):
             found = tokens.fires_probability(4 * (d - 2), d, 10, a, C, f"softmax:{beta}")

@@ -12,7 +12,7 @@ from attnsep.attention.attend import attend, row_scores, values
 from attnsep.attention.kernels import KERNELS
 from attnsep.claims.one_query_weights import EPS, rounding
 from attnsep.claims.token_datasets import A1, C, _own, _reached, token_cases
-from attnsep.ledger.framework import Case, at_least, claim, equal, exactly, generator
+from attnsep.ledger.framework import BESIDE, Case, at_least, claim, equal, exactly, generator
 from attnsep.paper import tokens
 from attnsep.paper.tokens import TokenData
 
@@ -185,6 +185,7 @@ DIFFER = 0.587
     assumes="a = 0.7; p grows from n = 7 on and p_lin falls, so n = 24 decides",
     control="the matrices have a lower by this",
     violations=(1e-18, 1e-12, 0.1),
+    coarse=[("0.7", BESIDE)],
 )
 def mechanisms_differ(xp, broken=None):
     for n, d in ((24, 26), (96, 26), (1024, 258)):

@@ -9,8 +9,8 @@ from attnsep.attention.attend import values
 from attnsep.claims.one_column import SHAPES, stated_bound
 from attnsep.claims.one_query_weights import BOUND_ROUNDING
 from attnsep.claims.token_datasets import A0, A1, GAP, C
-from attnsep.ledger.framework import Case, at_least, at_most, claim, equal, exactly, generator, to_digits
-from attnsep.ledger.sampled import inside_clopper_pearson
+from attnsep.ledger.framework import BESIDE, STAY, Case, at_least, at_most, claim, equal, exactly, generator, to_digits
+from attnsep.ledger.sampled import LEVEL, inside_clopper_pearson
 from attnsep.paper import tokens
 from attnsep.paper.network import fires, signs
 from attnsep.paper.tokens import TokenData
@@ -32,6 +32,7 @@ CHAPTER = "main-theorem"
     assumes="a p > 0.1",
     control="a is lower than 0.7 by this, at n = 65536 and d = 16386",
     violations=(0.145, 0.15),
+    coarse=[("0.7 0.5", BESIDE)],
 )
 def main_theorem_softmax_fires(xp, broken=None):
     shapes = ((3, 2), (3, 7), *SHAPES) if broken is None else ((16386, 4),)
@@ -76,11 +77,13 @@ LEAST_P = 0.627
     assumes="a ≥ 0.7; p grows with a, and with n from 7 on",
     control="a is lower by this",
     violations=(7.4e-4, 8.1e-4),
+    coarse=[("0.7", BESIDE), ("0.1", "the gap of τ, which is what is needed; a p is at least 0.438")],
 )
 def main_theorem_mark_is_seen(xp, broken=None):
     for a in (A1, Fraction(71, 100), 1, 5):
         ps = {n: tokens.weights(n, a - exactly(broken)).p for n in (*range(2, 300), 10**4, 10**50, 10**300)}
         yield at_least(min(ps.values()), LEAST_P, a=float(a), n=min(ps, key=ps.get))
+        yield at_least(float(a) * min(ps.values()), float(GAP), a=float(a), n=min(ps, key=ps.get))
         if a == A1:
             yield at_most(ps[6], min(p for n, p in ps.items() if n != 6), a=float(a), n=6)
 
@@ -119,17 +122,25 @@ def main_theorem_softmax_silent(xp, broken=None):
 )
 def main_theorem_linear_silent(xp, broken=None):
     yield from _silent((0, A0, GAP, A1, 1, 3), "linear", broken)
+    for a in (A1, Fraction(3, 2), Fraction(3)):  # where the condition ends, a w is 0.1
+        for n in range(math.floor(_seen_up_to(a)) - 1, math.floor(_seen_up_to(a)) + 3):
+            same = (a * (1 + a) / (n + a) < GAP) == (n > _seen_up_to(a))
+            yield Case(1 if same else -1, reached={"n": n, "a": float(a)})
+
+
+def _seen_up_to(a):
+    return 9 * a + 10 * a**2
 
 
 def _silent(strengths, kernel, broken):
     for (d, t), a, c, m in product(SHAPES, strengths, (Fraction(1, 5), C, Fraction(4, 5)), (1, 10)):
         n = (d - 2) * t
-        if kernel == "softmax" or n > 9 * a + 10 * a**2:
-            bound = tokens.fires_bounds(n, d, m, a, c, kernel)[1]
+        if kernel == "softmax" or n > _seen_up_to(a):
+            bound = m * stated_bound(n, t, [(t, d - 3)], a, c, kernel)
             if not 0 < bound < 1:  # 1 is true of every probability and says nothing, 0 is below the least double
                 continue
             reached = {"n": n, "d": d, "t": t, "m": m, "a": float(a), "c": float(c)}
-            yield equal(bound, m * stated_bound(n, t, [(t, d - 3)], a, c, kernel), BOUND_ROUNDING, **reached)
+            yield equal(tokens.fires_bounds(n, d, m, a, c, kernel)[1], bound, BOUND_ROUNDING, **reached)
             error = tokens.fires_probability(n, d, m, a, c, kernel, GAP - exactly(broken))
             yield at_most(error, bound, **reached)
 
@@ -176,6 +187,7 @@ WORKED = {
     # The laws are step functions of every parameter: nothing nearer moves one of their steps.
     control="the threshold's gap is larger by this",
     violations=(6.6e-4, 7.3e-4),
+    coarse=[("0.05 0.7 0.5", "the probabilities are step functions of it")],
 )
 def main_theorem_worked_instance(xp, broken=None):
     for (a, kernel), digits in WORKED.items():
@@ -202,6 +214,7 @@ RIGHT = {"softmax": "0.920", "linear": "0.512"}
     uses=["column-law", "def-network-tokens", "values-in-closed-form"],
     control="the network has this many columns more than the law",
     violations=(2, 3, 40),
+    coarse=[("1000 0.05 0.7 0.5", BESIDE), LEVEL],
 )
 def main_theorem_classifies(xp, broken=None):
     rng, draws, (n, d, m) = generator(3600), 1000, (104, 106, 9)
@@ -239,7 +252,7 @@ SIZES_BY_BOUND = {
 
 
 def _listed(table, c, t):
-    return ", ".join(f"${table[delta, c, t]}$" for delta in ("0.1", "0.01", "0.001"))
+    return ", ".join(f"${sizes}$" for (_, *shape), sizes in table.items() if shape == [c, t])
 
 
 @claim(
@@ -256,6 +269,7 @@ def _listed(table, c, t):
     # Sizes are whole numbers, and the laws behind them step functions of a1: nothing nearer changes one of them.
     control="a1 is lower by this",
     violations=(0.0086, 0.0094),
+    coarse=[("0.05 0.7 0.1 0.01 0.001 0.5 0.9", STAY)],
 )
 def main_theorem_sizes(xp, broken=None):
     for by, table in (("exact", SIZES), ("bound", SIZES_BY_BOUND)):
@@ -292,6 +306,7 @@ def _sizes_by_bound(delta, a0, a1, c, t):
     # At the sizes that the bounds promise the exact errors are far below δ, so there is this much room.
     control="d is smaller by the factor 1 + this, at the same t and m",
     violations=(0.14, 0.155),
+    coarse=[("0.1", "the theorem is true for every a_0 below 1/φ; the sizes that are tried need a_0 w < 0.1 alone")],
 )
 def main_theorem(xp, broken=None):
     constants = ((C, 1), (C, 4), ("0.9", 1), ("0.9", 4), ("0.2", 1))
@@ -336,6 +351,7 @@ def token_sizes_not_monotone(xp, broken=None):
     assumes="a1 = 0.5",
     control="a1 is larger by this",
     violations=(3.8e-5, 4.3e-5),
+    coarse=[("0.5", BESIDE)],
 )
 def a_half_is_too_weak(xp, broken=None):
     for n, limit in ((1024, 0.73), (4096, 0.65), (16384, 0.006), (65536, 3e-29)):

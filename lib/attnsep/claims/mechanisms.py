@@ -13,7 +13,18 @@ from attnsep.claims.one_column import all_signs
 from attnsep.claims.one_query_weights import EPS, rounding
 from attnsep.claims.token_datasets import A0, A1, GAP, C, token_cases
 from attnsep.extensions import mechanisms
-from attnsep.ledger.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator, to_digits
+from attnsep.ledger.framework import (
+    BESIDE,
+    Case,
+    at_least,
+    at_most,
+    claim,
+    definition,
+    equal,
+    exactly,
+    generator,
+    to_digits,
+)
 from attnsep.ledger.sampled import inside_clopper_pearson
 from attnsep.paper import tokens
 from attnsep.paper.network import signs
@@ -27,7 +38,16 @@ MECHANISMS, BREAKS = "mechanisms", "break-conditions"
 FOUR = tuple(product(tokens.KERNELS, (True, False)))
 
 
-SHAPES = ((1024, 258), (4096, 1026), (16384, 4098))
+T, M = 4, 10
+
+
+SHAPES = tuple((n, n // T + 2) for n in (1024, 4096, 16384))
+
+
+TRIED = rf"$n = {'$, $'.join(str(n) for n, _ in SHAPES)}$, $t = {T}$, $m = {M}$"  # of these shapes, in statements
+
+
+FAR_OFF = "the difference is far from it: the same reading with a number near to this one is refuted as well"
 
 
 def _paper_tau(n):
@@ -146,6 +166,7 @@ def raw_values_in_closed_form(xp, broken=None):
     assumes="checked on matrices against all sign vectors",
     control="the matrices have a larger by this",
     violations=(1e-18, 0.0059, 0.0065),
+    coarse=[("3", "the check has these signs themselves")],
 )
 def raw_column_law(xp, broken=None):
     for (n, d, a, c), (kernel, normalised) in product(
@@ -206,18 +227,19 @@ def mechanism_2_no_normaliser(xp, broken=None):
     r"magnitudes that linear attention loses”: to keep the ratios of the weights is enough to separate $D_0$ from "
     r"$D_1$, so at the card's $\tau$ normalised linear attention, which keeps them too, has "
     r"$P[\text{fires on } D_1] - P[\text{fires on } D_0] \ge 0.9$ "
-    r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
+    rf"({TRIED}, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["column-law", "mechanism-2-no-normaliser"],
     # The reading is off by 0.9, so no small change can make it hold: only the other attention does.
     control="the scores are exponentiated (1) or not (0)",
     violations=(0, 1),
+    coarse=[("0.9", FAR_OFF), ("10 0.05 0.7 0.5", BESIDE)],
 )
 def mechanism_2_normalising_preserves(xp, broken=None):
     for n, d in SHAPES:
         kernel = "softmax" if broken else "linear"
-        on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C, kernel) for a in (A0, A1))
-        yield at_least(on_d1 - on_d0, 0.9, n=n, d=d, m=10)
+        on_d0, on_d1 = (tokens.fires_probability(n, d, M, a, C, kernel) for a in (A0, A1))
+        yield at_least(on_d1 - on_d0, 0.9, n=n, d=d, m=M)
 
 
 @claim(
@@ -228,17 +250,18 @@ def mechanism_2_normalising_preserves(xp, broken=None):
     chapter=CHAPTER,
     statement=r"A reading of “linear attention's lack of this normalization causes information loss”, with $o_j = "
     r"A^\top u_j$: at every threshold $P[\text{fires on } D_1] - P[\text{fires on } D_0] \le 0.05$ "
-    r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
+    rf"({TRIED}, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["raw-column-law"],
     # The reading is off by nearly 1, so no small change can make it hold: only the other weights do.
     control="the weights are normalised (1) or not (0)",
     violations=(0, 1),
+    coarse=[("10 0.05 0.7 0.5", BESIDE)],
 )
 def mechanism_2_information_lost(xp, broken=None):
     for n, d in SHAPES:
-        best = mechanisms.best_threshold(n, d, 10, A0, A1, C, "linear", normalised=bool(broken))
-        yield at_most(best.on_d1 - best.on_d0, 0.05, n=n, d=d, m=10)
+        best = mechanisms.best_threshold(n, d, M, A0, A1, C, "linear", normalised=bool(broken))
+        yield at_most(best.on_d1 - best.on_d0, 0.05, n=n, d=d, m=M)
 
 
 def _raw_linear_tau(n):
@@ -275,15 +298,16 @@ RAW_WORKED = {
     # The laws are step functions of τ' and of every parameter: nothing nearer moves one of their steps.
     control="τ' is larger by this part of itself",
     violations=(6.6e-4, 7.3e-4),
+    coarse=[("0.05 0.7 0.5", "the probabilities are step functions of it")],
 )
 def raw_worked_instance(xp, broken=None):
     n, factor = 1024, 1 + (broken or 0.0)
     for (kernel, a), digits in RAW_WORKED.items():
-        found = mechanisms.fires_probability(n, 258, 10, a, C, factor * _raw_tau(n, kernel), kernel, normalised=False)
-        yield to_digits(found, digits, 9, n=n, d=258, m=10, a=float(a))
+        found = mechanisms.fires_probability(n, 258, M, a, C, factor * _raw_tau(n, kernel), kernel, normalised=False)
+        yield to_digits(found, digits, 9, n=n, d=258, m=M, a=float(a))
     for (n, d), kernel in product(SHAPES, tokens.KERNELS):
-        advantage = _advantage(n, d, 10, A1, factor * _raw_tau(n, kernel), kernel, False)
-        yield at_least(advantage, RAW_ADVANTAGE, n=n, d=d, m=10)
+        advantage = _advantage(n, d, M, A1, factor * _raw_tau(n, kernel), kernel, False)
+        yield at_least(advantage, RAW_ADVANTAGE, n=n, d=d, m=M)
 
 
 SEPARATED, TOGETHER, SILENT = 0.94, 0.001, 0.0035
@@ -298,19 +322,20 @@ SEPARATED, TOGETHER, SILENT = 0.94, 0.001, 0.0035
     statement=r"At the card's $\tau$, of the four only exp normalised separates: "
     rf"$P[\text{{fires on }} D_1] - P[\text{{fires on }} D_0]$ is above ${SEPARATED}$ for it, and its absolute value "
     rf"is below ${TOGETHER}$ for the other three "
-    r"($n = 1024$, $4096$, $16384$, $t = 4$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$). "
+    rf"({TRIED}, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$). "
     rf"Linear normalised fires on either with less than ${SILENT}$; the unnormalised ones fire on both, with "
     r"$\pi = \frac12$ on $D_0$, and on $D_1$ with $\frac12$ (linear) and $\frac58$ (exp), to nine digits.",
     uses=["raw-column-law", "main-theorem-worked-instance"],
     assumes="half of the way to τ', no sum of signs comes near the threshold: the laws stay as they are until then",
     control="the unnormalised linear threshold goes this part of the way from τ to τ'",
     violations=(0.47, 0.5),
+    coarse=[("0.05 0.7", BESIDE)],
 )
 def only_exp_normalised_separates(xp, broken=None):
     for (n, d), (kernel, normalised) in product(SHAPES, FOUR):
         tau, reached = _paper_tau(n), {"n": n, "d": d, "m": 10}
         if normalised:
-            on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C, kernel) for a in (A0, A1))
+            on_d0, on_d1 = (tokens.fires_probability(n, d, M, a, C, kernel) for a in (A0, A1))
             if kernel == "softmax":
                 yield at_least(on_d1 - on_d0, SEPARATED, **reached)
             else:
@@ -319,7 +344,7 @@ def only_exp_normalised_separates(xp, broken=None):
             continue
         if kernel == "linear":
             tau += (broken or 0.0) * (_raw_linear_tau(n) - tau)
-        yield at_most(abs(_advantage(n, d, 10, A1, tau, kernel, False)), TOGETHER, **reached)
+        yield at_most(abs(_advantage(n, d, M, A1, tau, kernel, False)), TOGETHER, **reached)
         for a, pi in ((A0, 0.5), (A1, 0.5 if kernel == "linear" else 0.625)):
             found = mechanisms.column_probability(n, d, a, C, tau, kernel, False)
             yield to_digits(found, pi, 9, **reached)
@@ -339,22 +364,23 @@ def only_exp_normalised_separates(xp, broken=None):
     assumes="thresholds between values of the two laws that differ by more than 10⁻⁹ of the largest",
     control="linear is normalised by α to the power 1 − this",
     violations=(2.2e-4, 2.4e-4),
+    coarse=[("0.05 0.7 0.5", BESIDE)],
 )
 def ablation_best_threshold(xp, broken=None):
     for (n, d), (kernel, normalised) in product(((248, 64), *SHAPES), FOUR):
-        reached = {"n": n, "d": d, "m": 10}
+        reached = {"n": n, "d": d, "m": M}
         if kernel == "linear" and normalised:
             advantage = _partly_normalised_advantage(n, d, 1 - (broken or 0))
             yield at_most(advantage, 1.24 / math.sqrt(n), **reached)
         else:
-            best = mechanisms.best_threshold(n, d, 10, A0, A1, C, kernel, normalised)
+            best = mechanisms.best_threshold(n, d, M, A0, A1, C, kernel, normalised)
             yield at_least(best.on_d1 - best.on_d0, 0.85, **reached)
 
 
 def _partly_normalised_advantage(n, d, power):
     """Largest P[fires on D_1] − P[fires on D_0] of linear attention that is divided by α to this power."""
     if power == 1:
-        best = mechanisms.best_threshold(n, d, 10, A0, A1, C, "linear")
+        best = mechanisms.best_threshold(n, d, M, A0, A1, C, "linear")
         return best.on_d1 - best.on_d0
     laws = []
     for a in (A0, A1):
@@ -364,7 +390,7 @@ def _partly_normalised_advantage(n, d, power):
         laws.append((np.max(rows * left, axis=0), mass))
     steps = np.unique(np.concatenate([largest for largest, _ in laws]))
     tried = ((steps[1:] + steps[:-1]) / 2)[np.diff(steps) > mechanisms.APART * np.max(np.abs(steps))]
-    on_d0, on_d1 = (1 - (1 - mechanisms.upper_tail(*law, tried)) ** 10 for law in laws)
+    on_d0, on_d1 = (1 - (1 - mechanisms.upper_tail(*law, tried)) ** M for law in laws)
     return float(np.max(on_d1 - on_d0))
 
 
@@ -396,6 +422,10 @@ ONE_THRESHOLD = (*SHAPES, (36_000, 9002))
     # A smaller c brings every output down together; the differences stay in their limits until steps change places.
     control="c is smaller by this",
     violations=(0.08, 0.087),
+    coarse=[
+        ("0.05 0.7 0.5 50", BESIDE),
+        ("0.1", "the card's τ, which the library has; with a number near to it exp normalised separates as well"),
+    ],
 )
 def one_threshold_for_every_n(xp, broken=None):
     c = C - exactly(broken)
@@ -413,8 +443,8 @@ def one_threshold_for_every_n(xp, broken=None):
             yield at_most(float(np.max(np.min(gains, axis=0))), ONE_EIGHTH, n=(1024, 36_000), m=m)
             yield at_most(float(np.max(gains[:, low])), ONE_EIGHTH, n=(1024, 36_000), m=m)
     for n, d in ONE_THRESHOLD:
-        on_d0, on_d1 = (tokens.fires_probability(n, d, 10, a, C) for a in (A0, A1))
-        yield at_least(on_d1 - on_d0, SEPARATED, n=n, d=d, m=10)
+        on_d0, on_d1 = (tokens.fires_probability(n, d, M, a, C) for a in (A0, A1))
+        yield at_least(on_d1 - on_d0, SEPARATED, n=n, d=d, m=M)
 
 
 @claim(
@@ -434,7 +464,7 @@ def one_threshold_for_every_n(xp, broken=None):
 def ablation_simulated(xp, broken=None):
     rng, draws, (n, d) = generator(4100), 20_000, (104, 28)
     for kernel, normalised in FOUR:
-        best = mechanisms.best_threshold(n, d, 10, A0, A1, C, kernel, normalised).tau
+        best = mechanisms.best_threshold(n, d, M, A0, A1, C, kernel, normalised).tau
         for a in (A0, A1):
             data = TokenData(n=n, d=d, a=a, c=C, marked=n // 3)
             rows = to_numpy(mechanisms.outputs(data.matrix(xp), data.X(xp), kernel, normalised))
@@ -490,6 +520,7 @@ def mechanism_3_no_linear_classifier(xp, broken=None):
     assumes="a_0 ≤ 0.1, a_1 ≥ 0.7",
     control="a_0 exceeds 0.1 by this",
     violations=(0.2, 0.21, 0.3),
+    coarse=[("0.4", BESIDE)],
 )
 def first_coordinate_separates(xp, broken=None):
     more, rng = exactly(broken), generator(4200)

@@ -12,8 +12,8 @@ from attnsep.attention.attend import values
 from attnsep.claims.lemma_d2 import _scaled_matrix
 from attnsep.claims.one_query_weights import BOUND_ROUNDING
 from attnsep.claims.token_datasets import A0, A1, GAP, C, _reached
-from attnsep.ledger.framework import Case, at_most, claim, definition, equal, exactly, generator
-from attnsep.ledger.sampled import inside_clopper_pearson
+from attnsep.ledger.framework import BESIDE, WHOLE, Case, at_most, claim, definition, equal, exactly, generator
+from attnsep.ledger.sampled import LEVEL, inside_clopper_pearson
 from attnsep.paper import gains as exact_gains
 from attnsep.paper import tokens
 from attnsep.paper.network import signs
@@ -94,7 +94,7 @@ def column_threshold(xp, broken=None):
             left = data.b * data.t * sum(others)
             for R, total in zip(gains, sums, strict=True):
                 right = g * (data.n - 1) - data.b * (data.t - 1) * own + R * (g - data.a * first - data.b * own)
-                same = (total > data.c + GAP) == (left > right)
+                same = (total > data.c + data.gap) == (left > right)
                 yield Case(0 if same else -1, reached=_reached(data))
 
 
@@ -113,11 +113,12 @@ def column_threshold(xp, broken=None):
     assumes="checked against all sign vectors, ties among them",
     control="the law's gap is smaller by this, so that ties fire",
     violations=(0, 1e-9),
+    coarse=[("0.125 0.5", WHOLE)],
 )
 def column_law(xp, broken=None):
     gap = GAP - exactly(broken)
     for data, kernel, gains, columns in rational_columns():
-        fired = Fraction(sum(max(sums) > data.c + GAP for sums in columns.values()), len(columns))
+        fired = Fraction(sum(max(sums) > data.c + data.gap for sums in columns.values()), len(columns))
         stated = Fraction(0)
         for first, own, last in all_signs(3):
             g = gap + data.c * (1 - last)
@@ -185,6 +186,7 @@ def column_ties(xp, broken=None):
     uses=["column-law"],
     control="the law's gap is larger by this",
     violations=(0, 0.012, 0.015, 0.1),
+    coarse=[("20000 0.05 0.7 0.6", BESIDE), LEVEL],
 )
 def column_law_simulated(xp, broken=None):
     rng, draws = generator(3500), 20_000
@@ -216,22 +218,24 @@ def column_hoeffding(xp, broken=None):
     constants = (Fraction(1, 10), C, Fraction(4, 5))
     for (d, t), a, c, kernel in product(SHAPES, (0, A0, GAP, A1, 3, 40), constants, tokens.KERNELS):
         n = (d - 2) * t
-        bound = tokens.column_bounds(n, d, a, c, kernel)[1]  # 1 where some a w is 0.1 or more
+        bound = stated_bound(n, t, [(t, d - 3)], a, c, kernel)
         if 0 < bound < 1:
             reached = {"n": n, "d": d, "t": t, "a": float(a), "c": float(c)}
-            yield equal(bound, stated_bound(n, t, [(t, d - 3)], a, c, kernel), BOUND_ROUNDING, **reached)
+            yield equal(tokens.column_bounds(n, d, a, c, kernel)[1], bound, BOUND_ROUNDING, **reached)
             pi = tokens.column_probability(n, d, a, c, kernel, GAP - exactly(broken))
             yield at_most(pi, bound, **reached)
 
 
 def stated_bound(n, own, others, a, c, kernel):
-    """Return the sum that bounds π, from the formulas of the statement; `others` are pairs (size, number of classes).
+    """Return the sum of the statements, or 1 where some a w is 0.1 or more; `others`: pairs (size, number of classes).
 
     The inequality alone would not notice a constant that is off by a per cent: Hoeffding's bound is not sharp.
     """
     a, b, total = float(a), 1 - float(c), 0.0
     softmax = {1 / (1 + (n - 1) * n ** (-a * (1 + a))), 1 / (1 + (n - 1) * n**-a)}  # one number if a = 0
     for w in softmax if kernel == "softmax" else {(1 + a) / (n + a)}:
+        if a * w >= 0.1:
+            return 1.0
         r = (1 - w) / (n - 1)
         Q = (w + (own - 1) * r) ** 2 + sum(number * (size * r) ** 2 for size, number in others)
         total += math.exp(-((0.1 - a * w) ** 2) / (2 * b**2 * Q))

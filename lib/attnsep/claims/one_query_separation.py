@@ -10,19 +10,16 @@ import numpy as np
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import query_scores
 from attnsep.attention.kernels import linear, softmax
-from attnsep.claims.one_query_weights import BOUND_ROUNDING, query_cases, rounding
+from attnsep.claims.one_query_weights import BOUND_ROUNDING, E_HIGH, E_LOW, HIGH, LOW, SPIKE, query_cases, rounding
 from attnsep.claims.random_signs import WIDE, positive_tails, wide_tail
-from attnsep.ledger.framework import Case, at_least, at_most, claim, definition, equal, exactly, generator
-from attnsep.ledger.sampled import inside_clopper_pearson
+from attnsep.ledger.framework import BESIDE, STAY, Case, at_least, at_most, claim, definition, equal, exactly, generator
+from attnsep.ledger.sampled import LEVEL, inside_clopper_pearson
 from attnsep.paper import one_query
 from attnsep.paper.network import fires, signs
 from attnsep.paper.one_query import QueryData
 from attnsep.probability import sign_sums
 
 CHAPTER = "one-query-separation"
-
-
-LOW, HIGH, SPIKE = math.log(1.2), math.log(1.4), 4.0
 
 
 definition(
@@ -340,15 +337,15 @@ def fires_iff_a_column_exceeds(xp, broken=None):
     source="First experiments 2, for one query",
     level="sampled",
     chapter=CHAPTER,
-    statement=r"Over 1000 draws of $Y$ at $n = 16$, $m = 4$, $\tau = 0.3$, $\kappa = 4$ and all other scores at $\ell "
-    r"= "
-    r"\log 1.2$, matrices of $V_0$ and $V_1$ fire under both attentions "
-    r"as often as the exact law says: each $P[F \text{ fires}]$ lies in the Clopper–Pearson interval "
-    r"of level $1 - 10^{-9}$ around its frequency.",
+    statement=r"Over 1000 draws of $Y$ at $n = 16$, $m = 4$, $\tau = 0.3$, "
+    rf"$\kappa = {SPIKE}$ and all other scores at $\ell = \log {E_LOW}$, matrices of $V_0$ and $V_1$ "
+    r"fire under both attentions as often as the exact law says: each $P[F \text{ fires}]$ lies in the "
+    r"Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["fires-iff-a-column-exceeds", "sign-sum-law"],
     assumes="the law's number of columns",
     control="the network has this many columns more than the law",
     violations=(0, 1, 12),
+    coarse=[("1000 16 4 0.3 1.2", BESIDE), LEVEL],
 )
 def firing_frequency(xp, broken=None):
     rng = generator(2500)
@@ -447,13 +444,14 @@ def _listed(place):
     source="section 1.1, for one query",
     level="computed",
     chapter=CHAPTER,
-    statement=r"With $\ell = \log 1.2$, $h = \log 1.4$, $\kappa = 4$, $\tau = \frac12$ and $\delta = 0.1, 0.01, 0.001$ "
-    rf"the smallest sufficient $n$ is {_listed(0)} by the bound, and exactly {_listed(1)} for the flat "
-    rf"and for the extreme vectors; the smallest $m$ there is {_listed(2)}.",
+    statement=rf"With $\ell = \log {E_LOW}$, $h = \log {E_HIGH}$, $\kappa = {SPIKE}$, $\tau = \frac12$ "
+    rf"and $\delta = {', '.join(SIZES)}$ the smallest sufficient $n$ is {_listed(0)} by the bound, and "
+    rf"exactly {_listed(1)} for the flat and for the extreme vectors; the smallest $m$ there is {_listed(2)}.",
     uses=["one-query-theorem"],
     assumes="κ = 4",
     control="κ is lower by this",
     violations=(5.8e-4, 6.2e-4),
+    coarse=[("1.2 1.4 0.5 0.1 0.01 0.001", STAY)],
 )
 def one_query_sizes(xp, broken=None):
     data = ("0.5", LOW, HIGH, SPIKE - (broken or 0))
@@ -467,28 +465,41 @@ def one_query_sizes(xp, broken=None):
             yield Case(0 if sizes == (n, m) else -1, reached={"n": n, "m": m, "delta": float(delta)})
 
 
+*NOT_MONOTONE, MONOTONE = SIZES
+
+
+UP_TO = 400
+
+
+def _in_words(delta, words):
+    last, first, m = SIZES[delta]
+    return rf"$\delta = {delta}$, $m = {m}$ {words.format(first, first + 1, first + 2, last)}"
+
+
 @claim(
     "one-query-not-monotone",
     mark="extension",
     source="none: about sizes",
     level="computed",
     chapter=CHAPTER,
-    statement=r"With the same data and $\delta = 0.1$ or $0.01$ all four errors are at most $\delta$ at the smallest "
-    r"$n$ and not at the next one, whatever $m$ is; after that they stay at most $\delta$ up to the $n$ of the bound. "
-    r"For $\delta = 0.1$, $m = 4$ the smallest $n$ is 150, the next one 151, and they stay so from 152 to 678; for "
-    r"$\delta = 0.01$, $m = 7$ it is 193, 194, and 195 to 1032. For $\delta = 0.001$, $m = 10$ the first $n$ is 225, "
-    r"and no $n$ from there to 400 fails.",
+    statement=rf"With the same data and $\delta = {NOT_MONOTONE[0]}$ or ${NOT_MONOTONE[1]}$ all four errors are at "
+    r"most $\delta$ at the smallest $n$ and not at the next one, whatever $m$ is; after that they stay at most "
+    r"$\delta$ up to the $n$ of the bound. "
+    rf"For {_in_words(NOT_MONOTONE[0], 'the smallest $n$ is {}, the next one {}, and they stay so from {} to {}')}; "
+    rf"for {_in_words(NOT_MONOTONE[1], 'it is {}, {}, and {} to {}')}. "
+    rf"For {_in_words(MONOTONE, 'the first $n$ is {}')}, and no $n$ from there to {UP_TO} fails.",
     uses=["one-query-sizes"],
     assumes="flat scores",
     control="the second n is larger by this",
     violations=(1,),
 )
 def one_query_not_monotone(xp, broken=None):
-    for delta, first, m, last in ((0.1, 150, 4, 678), (0.01, 193, 7, 1032), (0.001, 225, 10, 400)):
+    for name, (last, first, m) in SIZES.items():
+        delta = float(name)
         yield at_most(max(_flat_errors(first, m)), delta, n=first)
-        if delta == 0.001:  # here a larger n is never worse
+        if name == MONOTONE:  # here a larger n is never worse
             yield at_least(max(_flat_errors(first - 1, m)), delta, n=first - 1)
-            for n in range(first + 1, last + 1) if broken is None else ():
+            for n in range(first + 1, UP_TO + 1) if broken is None else ():
                 yield at_most(max(_flat_errors(n, m)), delta, n=n)
             continue
         n = first + 1 + (broken or 0)

@@ -9,7 +9,7 @@ import numpy as np
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import query_scores
 from attnsep.attention.kernels import KERNELS, linear, softmax
-from attnsep.ledger.framework import Case, at_least, at_most, claim, definition, equal, generator, within
+from attnsep.ledger.framework import BESIDE, Case, at_least, at_most, claim, definition, equal, generator, within
 from attnsep.paper import one_query
 from attnsep.paper.one_query import QueryData
 
@@ -21,6 +21,12 @@ EPS = float(np.finfo(float).eps)
 
 # Of a Hoeffding bound: exponents up to 700 are rounded in doubles, and exp turns that into relative errors.
 BOUND_ROUNDING = 1e-11
+
+
+E_LOW, E_HIGH, SPIKE = 1.2, 1.4, 4
+
+
+LOW, HIGH = math.log(E_LOW), math.log(E_HIGH)
 
 
 definition(
@@ -69,7 +75,7 @@ def rounding(scores):
 
 def ranges(rng):
     """Yield (ℓ, h): the defaults, borders with ℓ = h, tiny, huge and wide ones, and random draws."""
-    yield math.log(1.2), math.log(1.4)
+    yield LOW, HIGH
     yield from ((1e-6, 1e-6), (1.0, 1.0), (1e-6, 1.0), (0.5, 1.0), (0.01, 30.0), (300.0, 300.5))
     for _ in range(4):
         low, high = sorted(np.exp(rng.uniform(-6, 3, 2)).tolist())
@@ -450,17 +456,18 @@ def factor_two_breaks(xp, broken=None):
     source="Lemma 4.1",
     level="verified",
     chapter=CHAPTER,
-    statement=r"With $\ell = \log 1.2$, $h = \log 1.4$, $\kappa = 4$ and every $n \ge 2$, on $V_1$: "
+    statement=rf"With $\ell = \log {E_LOW}$, $h = \log {E_HIGH}$, $\kappa = {SPIKE}$ and every $n \ge 2$, on $V_1$: "
     r"$f_{\exp,j} \ge \frac12$, while $f_{\mathrm{lin},i} \le \frac2n$ for every $i \ne j$.",
     uses=["lemma-4-1-softmax-spike", "lemma-4-1-linear-spike"],
     assumes="κ = 4",
     control="κ is lower by this",
     violations=(2, 2.89, 2.91),
+    coarse=[("1.2 1.4 4", BESIDE), ("0.5", "a half is what a separation needs; the least weight is 0.919, at n = 2")],
 )
 def spike_with_defaults(xp, broken=None):
     rng = generator(2306)
     for n in (*range(2, 12), 100, 1000, 10_000, 100_000):
-        data = QueryData(n=n, spike=4 - (broken or 0), d=3)
+        data = QueryData(n=n, low=LOW, high=HIGH, spike=SPIKE - (broken or 0), d=3)
         for fill in ("high", "low", "one-high", "uniform"):
             v = data.scores(rng, fill=fill)
             marked, _ = _split(_weights(softmax, data, v, rng, xp), data)

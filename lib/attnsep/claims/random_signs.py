@@ -3,7 +3,7 @@
 import math
 from itertools import product
 
-from attnsep.ledger.framework import Case, at_least, at_most, claim, definition, generator
+from attnsep.ledger.framework import WHOLE, Case, at_least, at_most, claim, definition, generator
 from attnsep.probability.sign_sums import binomial_tail, hoeffding, sum_law
 
 CHAPTER = "random-signs"
@@ -76,6 +76,7 @@ def norm_squared(weights):
     assumes="independent signs",
     control="the first this many signs are one and the same",
     violations=(1, 2),
+    coarse=[("0.5", WHOLE)],
 )
 def sign_sum_law(xp, broken=None):
     for n in range(2, 9):
@@ -134,6 +135,9 @@ def hoeffding_two_sided(xp, broken=None):
         yield at_most(2 * wide_tail(n, s), (2 - (broken or 0)) * hoeffding(s, n), n=n, s=float(s))
 
 
+EVEN, LAST = 6, 200
+
+
 @claim(
     "hoeffding-needs-its-factor",
     mark="extension",
@@ -142,16 +146,16 @@ def hoeffding_two_sided(xp, broken=None):
     chapter=CHAPTER,
     statement=r"For $u = \mathbf{1}_n$ the bound $P[|\langle u, \sigma \rangle| \ge s] \le e^{-s^2/(2n)}$, "
     r"without the factor 2, fails at $s = 1$ for every odd $n$ and at $s = 2$ for $n = 2, 4$; "
-    r"for even $n$ from 6 to 200 it holds at every $s > 0$.",
+    rf"for even $n$ from {EVEN} to {LAST} it holds at every $s > 0$.",
     uses=["hoeffding-two-sided"],
     assumes="for even n: n ≥ 6",
     control="the even n start lower by this",
     violations=(1, 2),
 )
 def hoeffding_needs_its_factor(xp, broken=None):
-    for n in range(1, 201):
+    for n in range(1, LAST + 1):
         tails = dict(positive_tails([1] * n, two_sided=True))
-        if n % 2 == 0 and n >= 6 - (broken or 0):
+        if n % 2 == 0 and n >= EVEN - (broken or 0):
             for s, probability in tails.items():
                 yield at_most(probability, hoeffding(s, n), n=n, s=float(s))
         else:

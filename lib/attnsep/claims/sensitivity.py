@@ -11,8 +11,8 @@ from attnsep.attention.attend import distinct_rows, values
 from attnsep.claims.one_query_weights import EPS
 from attnsep.claims.token_datasets import A0, A1, GAP, C
 from attnsep.extensions.sensitivity import column_map, error_map, fires_map, steps_within, worst
-from attnsep.ledger.framework import Case, at_least, at_most, claim, equal, exactly, generator
-from attnsep.ledger.sampled import inside_clopper_pearson
+from attnsep.ledger.framework import BESIDE, Case, at_least, at_most, claim, equal, exactly, generator
+from attnsep.ledger.sampled import LEVEL, inside_clopper_pearson
 from attnsep.paper import tokens
 from attnsep.paper.network import signs
 from attnsep.paper.tokens import TokenData
@@ -114,24 +114,32 @@ def map_monotone(xp, broken=None):
         yield Case(float(np.min(np.diff(fires_map(n, d, m, a, c, kernel)))), 1e-14, reached)
 
 
-FALLS_AND_RISES = (
-    # n, d, a, c, kernel: two neighbouring points between which P falls, then two between which it rises
-    (
-        (1024, 258, [Fraction(53, 100), Fraction(54, 100)], 0.5, "softmax"),
-        (1024, 258, [Fraction(65, 100), Fraction(66, 100)], 0.5, "softmax"),
-    ),
-    (
-        (1024, 258, 0.7, [Fraction(44, 100), Fraction(45, 100)], "softmax"),
-        (1024, 258, 0.7, [Fraction(42, 100), Fraction(43, 100)], "softmax"),
-    ),
-    (([792, 796], [200, 201], 0.05, 0.5, "softmax"), ([808, 812], [204, 205], 0.05, 0.5, "softmax")),
-    (([256, 512], 258, 0.7, 0.5, "linear"), ([1024, 1280], 258, 0.7, 0.5, "linear")),
-)
+BASE, COPIES = {"n": 1024, "d": 258, "m": 10, "a": "0.7", "c": "0.5"}, 4
 
 
-def _further(values, steps):
-    """Return two neighbouring points, so many of their steps further on; what does not move stays."""
-    return [x + steps * (values[1] - values[0]) for x in values] if isinstance(values, list) else values
+FALLS_AND_RISES = {
+    # two neighbouring points between which P falls, then two between which it rises
+    "a": (("0.53", "0.54"), ("0.65", "0.66")),
+    "c": (("0.44", "0.45"), ("0.42", "0.43")),
+    "d": ((200, 201), (204, 205)),  # with a = 0.05 and 4 copies
+    "t": ((1, 2), (4, 5)),  # for linear attention
+}
+
+
+def _points(name, pair, further):
+    """Return the parameters of two neighbouring points, or of those so many of their steps further on."""
+    low, high = map(Fraction, pair)
+    moved = [x + further * (high - low) for x in (low, high)]
+    if name == "d":
+        return BASE | {"d": [int(d) for d in moved], "n": [int(COPIES * (d - 2)) for d in moved], "a": A0}
+    if name == "t":
+        return BASE | {"n": [int((BASE["d"] - 2) * t) for t in moved], "kernel": "linear"}
+    return BASE | {name: moved}
+
+
+def _moves(name):
+    (high, low), (least, most) = FALLS_AND_RISES[name]
+    return rf"falls from ${name}={high}$ to ${low}$, rises from ${least}$ to ${most}$"
 
 
 @claim(
@@ -140,22 +148,21 @@ def _further(values, steps):
     source="none: about the shape of the law",
     level="computed",
     chapter=CHAPTER,
-    statement=r"In $a$, $c$, $d$ and $t$ the law is not monotone. Let $n = 1024$, $d = 258$, $m = 10$, $a = 0.7$, $c "
-    r"= 0.5$, but for the one that moves. For $F_{\exp}$, $P[F \text{ fires}]$ falls from $a=0.53$ to $0.54$, rises "
-    r"from $0.65$ to $0.66$; falls from $c=0.44$ to $0.45$, rises from $0.42$ to $0.43$; with $a = 0.05$ and $t = 4$ "
-    r"it falls from $d=200$ to $201$, rises from $204$ to $205$. For $F_{\mathrm{lin}}$ it falls from $t=1$ to $2$, "
-    r"rises from $4$ to $5$.",
+    statement=r"In $a$, $c$, $d$ and $t$ the law is not monotone. "
+    rf"Let {', '.join(f'${name} = {value}$' for name, value in BASE.items())}, but for the one that moves. "
+    rf"For $F_{{\exp}}$, $P[F \text{{ fires}}]$ {_moves('a')}; {_moves('c')}; with $a = {float(A0)}$ and "
+    rf"$t = {COPIES}$ it {_moves('d')}. For $F_{{\mathrm{{lin}}}}$ it {_moves('t')}.",
     uses=["map-is-the-law"],
     assumes="each change is 10⁻⁶ at least",
     control="every pair of points lies this many of its steps further on",
     violations=(0, 1),
 )
 def map_not_monotone(xp, broken=None):
-    for pair in FALLS_AND_RISES:
-        for (*point, kernel), way in zip(pair, (-1, 1), strict=True):
-            n, d, a, c = (_further(values, broken or 0) for values in point)
-            before, after = fires_map(n, d, 10, a, c, kernel).tolist()
-            yield at_least(way * (after - before), 1e-6, n=float(np.max(n)), d=float(np.max(d)))
+    for name, pairs in FALLS_AND_RISES.items():
+        for pair, way in zip(pairs, (-1, 1), strict=True):
+            point = _points(name, pair, broken or 0)
+            before, after = fires_map(**point).tolist()
+            yield at_least(way * (after - before), 1e-6, n=float(np.max(point["n"])), d=float(np.max(point["d"])))
 
 
 # One parameter at a time
@@ -364,6 +371,7 @@ CHOICES, DRAWS = 16, 1000
     uses=["map-is-the-law", "def-network-tokens", "values-in-closed-form"],
     control="the networks have this many columns more than the map",
     violations=(2, 3, 6),
+    coarse=[("16 1000", BESIDE), ("0.01", "it sorts the choices, and none lies near it"), LEVEL],
 )
 def random_parameters(xp, broken=None):
     rng, draws, errors = generator(6302), DRAWS, []

@@ -10,7 +10,7 @@ from attnsep.arrays import to_numpy
 from attnsep.attention.attend import row_scores
 from attnsep.attention.kernels import KERNELS
 from attnsep.claims.one_query_weights import EPS, rounding
-from attnsep.ledger.framework import Case, at_most, claim, definition, equal
+from attnsep.ledger.framework import BESIDE, Case, at_most, claim, definition, equal
 from attnsep.paper import tokens
 from attnsep.paper.tokens import TokenData
 
@@ -151,6 +151,7 @@ def identity_weight(xp, broken=None):
     assumes="a² + b² < 1; the weight falls as c or t grows, so c = 0.3 and t = 1 decide; checked at n = 10³⁰⁰",
     control="c is lower than 0.3 by this",
     violations=(9e-6, 1.1e-5),
+    coarse=[("0.7 1000 10^300", BESIDE)],
 )
 def identity_weights_fail(xp, broken=None):
     log_n = 300 * math.log(10)

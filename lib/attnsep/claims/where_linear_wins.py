@@ -13,7 +13,18 @@ from attnsep.attention.kernels import PAIR
 from attnsep.claims.one_query_weights import EPS, rounding
 from attnsep.extensions import where_linear_wins
 from attnsep.extensions.where_linear_wins import SHARES, CountData
-from attnsep.ledger.framework import at_least, at_most, claim, definition, equal, exactly, generator, to_digits, within
+from attnsep.ledger.framework import (
+    at_least,
+    at_most,
+    claim,
+    definition,
+    equal,
+    exactly,
+    generator,
+    tex,
+    to_digits,
+    within,
+)
 from attnsep.ledger.sampled import inside_clopper_pearson
 from attnsep.paper.network import signs
 from attnsep.probability import sign_sums
@@ -271,9 +282,10 @@ def _masses(n, a):
 WORKED = {
     ("linear", Fraction(1, 4)): 1.03130315e-7,
     ("linear", Fraction(3, 4)): 0.943686478,
-    ("softmax", Fraction(1, 4)): 0.943686485,
-    ("softmax", Fraction(3, 4)): 0.943686485,
-}
+} | dict.fromkeys([("softmax", Fraction(1, 4)), ("softmax", Fraction(3, 4))], 0.943686485)
+
+
+COLUMNS, INSTANCE = 10, {"n": 1024, "d": 258, "a": "0.7", "c": "0.5"}
 
 
 @claim(
@@ -282,9 +294,11 @@ WORKED = {
     source=SOURCE,
     level="computed",
     chapter=CHAPTER,
-    statement=r"At $n = 1024$, $d = 258$, $m = 10$, $a = 0.7$, $c = 0.5$ the probabilities to fire are, to nine "
-    r"digits, $1.03130315 \cdot 10^{-7}$ (linear attention on $A_{1/4}$), $0.943686478$ (linear attention on "
-    r"$A_{3/4}$) and $0.943686485 = 1 - (3/4)^{10}$ (softmax on both).",
+    statement=rf"At $n = {INSTANCE['n']}$, $d = {INSTANCE['d']}$, $m = {COLUMNS}$, $a = {INSTANCE['a']}$, "
+    rf"$c = {INSTANCE['c']}$ the probabilities to fire are, to nine digits, "
+    rf"${tex(WORKED['linear', SHARES[0]])}$ (linear attention on $A_{{1/4}}$), "
+    rf"${WORKED['linear', SHARES[1]]}$ (linear attention on $A_{{3/4}}$) and "
+    rf"${WORKED['softmax', SHARES[0]]} = 1 - (3/4)^{{{COLUMNS}}}$ (softmax on both).",
     uses=["counting-linear", "counting-softmax"],
     assumes="these parameters",
     # The laws are step functions of every parameter: nothing nearer moves one of their steps.
@@ -294,10 +308,11 @@ WORKED = {
 )
 def counting_worked_instance(xp, broken=None):
     for (kernel, share), digits in WORKED.items():
-        a = Fraction(7, 10) + exactly(broken)
-        found = where_linear_wins.fires_probability(CountData(n=1024, d=258, a=a, c="0.5", share=share), 10, kernel)
-        yield to_digits(found, digits, 9, n=1024, d=258, m=10)
-    yield to_digits(1 - 0.75**10, digits, 9, m=10)
+        data = CountData(**INSTANCE | {"a": Fraction(INSTANCE["a"]) + exactly(broken)}, share=share)
+        yield to_digits(
+            where_linear_wins.fires_probability(data, COLUMNS, kernel), digits, 9, n=data.n, d=data.d, m=COLUMNS
+        )
+    yield to_digits(1 - (3 / 4) ** COLUMNS, digits, 9, m=COLUMNS)
 
 
 @claim(

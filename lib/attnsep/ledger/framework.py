@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 
@@ -130,6 +131,7 @@ class Claim(Definition):
     control: str
     violations: tuple
     cases: Callable
+    coarse: tuple = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +263,25 @@ def definition(id, *, mark, source, statement, chapter):
     return _register(Definition(id=id, mark=mark, source=source, statement=statement, chapter=chapter))
 
 
-def claim(id, *, mark, source, level, chapter, statement, control, violations, assumes="", uses=(), expect="holds"):
+# Reasons why a check need not notice a small change of a number.
+BESIDE = "a point where it was tried; with this number changed a little the statement is true as well"
+
+
+LIBRARY = "the library has it, whose tests compare it with another computation"
+
+
+STAY = "the whole numbers that are stated stay as they are when it changes a little"
+
+
+WHOLE = "the check counts in whole numbers, without this fraction"
+
+
+END = "an end of the box that was certified; the statement is true beyond it as well"
+
+
+def claim(
+    id, *, mark, source, level, chapter, statement, control, violations, assumes="", uses=(), expect="holds", coarse=()
+):
     """Enter the decorated generator function into the ledger as the check of a claim.
 
     Parameters
@@ -280,6 +300,8 @@ def claim(id, *, mark, source, level, chapter, statement, control, violations, a
         Ids that the claim builds on.
     expect : str
         holds, or refuted for a sentence of the source, or our reading of it, that fails.
+    coarse : sequence of (str, str)
+        Numbers of the statement, by spaces apart, of which the check notices no small change, and why it need not.
 
     Returns
     -------
@@ -298,6 +320,10 @@ def claim(id, *, mark, source, level, chapter, statement, control, violations, a
     if not amounts or amounts != sorted(set(amounts)):
         raise ValueError(f"{id}: violations = {violations!r}: must be at least one amount, ascending")
     uses = require_items("uses", uses)
+    coarse = require_items("coarse", coarse)
+    for entry in coarse:
+        for name, text in zip(("numbers", "reason"), entry, strict=True):
+            _require_text(f"{id}: coarse: {name}", text)
 
     def register(function):
         _register(
@@ -314,6 +340,7 @@ def claim(id, *, mark, source, level, chapter, statement, control, violations, a
                 control=control,
                 violations=tuple(violations),
                 cases=function,
+                coarse=tuple(coarse),
             )
         )
         return function
@@ -679,6 +706,19 @@ def to_digits(value, wanted, number, /, **reached):
         return equal(Fraction(value), 0, **reached)  # 0 has no digits: the value is 0 or it is not
     half = 0.5 * 10.0 ** (math.floor(math.log10(abs(wanted) or 1.0)) + 1 - number)
     return equal(value, wanted, half / _size(abs(wanted)) + ROUNDING, **reached)
+
+
+def tex(number):
+    """Return a number as LaTeX, by a power of ten.
+
+    Examples
+    --------
+    >>> print(tex(1.3e-05), tex(0.001), tex(10**6), tex(10**100))
+    1.3 \\cdot 10^{-5} 10^{-3} 10^6 10^{100}
+    """
+    digits, _, power = f"{Decimal(str(number)).normalize():E}".partition("E")
+    ten = f"10^{int(power)}" if 0 <= int(power) < 10 else f"10^{{{int(power)}}}"
+    return ten if digits == "1" else rf"{digits} \cdot {ten}"
 
 
 def _size(bound):

@@ -13,6 +13,9 @@ from attnsep.probability import sign_sums
 ALARM = 1e-9
 
 
+LEVEL = "1e-09", "the level of all these intervals; it says how rare a false alarm is, not what is true"  # see `coarse`
+
+
 LEAST = 1e-15  # a law of 0 or 1 stands for a probability that near to it
 
 

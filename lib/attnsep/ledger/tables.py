@@ -142,17 +142,20 @@ def noticed_table():
     Returns
     -------
     Table
-        As `make noticed` found it: whole numbers are changed by 1 and more, others by parts of themselves.  Numbers of
-        which no change is noticed are left out, such as a size at which a theorem for every n was tried.
+        As `make noticed` found it: whole numbers are changed by 1 and more, others by parts of themselves.  Of some
+        numbers no change is noticed, such as a size at which a theorem for every n was tried.  Claims of the paper, and
+        those that complete it, say of each number that is noticed late why that may be.
     """
     path = Path(__file__).with_name("noticed.json")
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     rows = []
     for entry in claims():
-        words = [_noticed(*pair) for pair in found.get(entry.id, {}).items() if pair[1] not in ("never", "absent")]
-        if words:
-            rows.append((Link(entry.id, entry.chapter), "; ".join(words)))
-    return Table(("claim", "number: noticed from"), tuple(rows))
+        changes = found.get(entry.id, {"numbers": {}})["numbers"].items()
+        words = [_noticed(*pair) for pair in changes if pair[1] not in ("never", "absent", "not tried")]
+        reasons = [f"{numbers.replace(' ', ', ')}: {reason}" for numbers, reason in entry.coarse]
+        if words or reasons:
+            rows.append((Link(entry.id, entry.chapter), "; ".join(words) or "–", "; ".join(reasons)))
+    return Table(("claim", "number: noticed from", "why not from less"), tuple(rows))
 
 
 def _noticed(number, change):

@@ -20,7 +20,7 @@ from attnsep.claims.what_the_checks_prove.certified import (
     proved_from,
     weight_growth,
 )
-from attnsep.ledger.framework import claim
+from attnsep.ledger.framework import END, claim
 from attnsep.probability.intervals import Interval, certify, certify_identity, interval
 
 
@@ -51,6 +51,7 @@ AMPLIFIES_AT_TWO = Fraction("0.2746"), Fraction("0.2747")
     uses=["mechanism-1-amplifies", "mechanism-1-from-three-tokens"],
     control="both boxes at n = 2 reach further by this",
     violations=(5.4e-6, 6.1e-6),
+    coarse=[(str(FAR), END)],
 )
 def certified_amplifies(xp, broken=None):
     e, (low, high) = amount(broken), AMPLIFIES_AT_TWO
@@ -91,6 +92,7 @@ ON_D0, ALL_SILENT = "0.0524", 37
     uses=["lemma-d-2-weights", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
     control="a on D_0 may exceed 0.1 by this",
     violations=(3.3e-5, 3.7e-5),
+    coarse=[("36", "it is the number before 37, and in the check as such")],
 )
 def certified_mark_is_hidden(xp, broken=None):
     import sympy

@@ -7,13 +7,16 @@ value is the exact one over the data set; the chapter proves which score vector 
 import math
 from fractions import Fraction
 
-from attnsep.ledger.framework import Case, claim, exactly
+from attnsep.ledger.framework import END, Case, claim, exactly
 from attnsep.probability.intervals import certify, certify_from, certify_identity, interval
 
 CHAPTER = "what-the-checks-prove"
 
 
 A0, A1, C_BOX = ("0", "0.1"), ("0.7", "1.5"), ("0.05", "0.95")
+
+
+MOST_RATIO, MOST_SPIKE = 20, 40  # h/ℓ or e^{h−ℓ}, and κ/ℓ
 
 
 FAR = 1000  # the end of a box where a parameter has no largest value
@@ -122,6 +125,7 @@ def two_below(r, u):
     uses=["lemma-4-1-softmax-spike", "lemma-4-1-linear-spike", "lemma-4-1-sharp"],
     control="one score lies above h by this",
     violations=(1e-12,),
+    coarse=[("0.1", END)],
 )
 def certified_spike_weights(xp, broken=None):
     e = amount(broken)
@@ -159,18 +163,20 @@ def _marked_weights(e):
     source="Lemma 4.1; Foundational Learning: Hoeffding inequality",
     level="certified",
     chapter=CHAPTER,
-    statement=r"Let $r$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). For every $r \in [1, 20]$ and every $n \ge 2$, "
+    statement=r"Let $r$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). "
+    rf"For every $r \in [1, {MOST_RATIO}]$ and every $n \ge 2$, "
     r"$\|f\|^2 \le \frac{r}{n}$ on $V_0$, so $P[\langle f, \sigma \rangle \ge s] \le \exp(-\frac{s^2 n}{2r})$ for "
     r"one column and every $s > 0$.",
     uses=["softmax-column-flat", "linear-column-flat", "norm-worst", "hoeffding-one-sided"],
     control="the large scores' u is larger than allowed by the factor 1 + this",
     violations=(1e-9,),
+    coarse=[("20", END)],
 )
 def certified_one_column(xp, broken=None):
     import sympy
 
     e = amount(broken)
-    yield proved(lambda s, x: column_norm(s, x, e), {"s": (0, 19), "x": (0, 1)})
+    yield proved(lambda s, x: column_norm(s, x, e), {"s": (0, MOST_RATIO - 1), "x": (0, 1)})
     s, x = sympy.symbols("s x")
     r, top = 1 + s, (1 + s) * (1 + sympy.Rational(e.numerator, e.denominator))
     direct = r * (1 - x + x * top) ** 2 - (1 - x + x * top**2)
@@ -191,19 +197,22 @@ def column_norm(s, x, e=0):
     source="Lemma 4.1; Foundational Learning: Hoeffding inequality",
     level="certified",
     chapter=CHAPTER,
-    statement=r"For every $\frac{h}{\ell} \in [1, 20]$, $\frac{\kappa}{\ell} \in (0, 40]$ and $n \ge 2$: "
+    statement=rf"For every $\frac{{h}}{{\ell}} \in [1, {MOST_RATIO}]$, $\frac{{\kappa}}{{\ell}} \in (0, {MOST_SPIKE}]$ "
+    r"and $n \ge 2$: "
     r"$\|f_{\mathrm{lin}}\|^2 \le N$ on $V_1$, with $N = \bigl(\frac{\kappa L}{\kappa L + "
     r"(n-1)\ell}\bigr)^2 + (n-1)\bigl(\frac{h}{(n-1)\ell + \kappa L}\bigr)^2$; so $P[\langle "
     r"f_{\mathrm{lin}}, \sigma \rangle \ge s] \le e^{-s^2/(2N)}$ for one column and every $s > 0$.",
     uses=["linear-spike-norm", "linear-column-spike", "norm-worst", "hoeffding-one-sided"],
     control="the small scores lie below ℓ by this × ℓ",
     violations=(1e-12,),
+    coarse=[("20 40", END)],
 )
 def certified_spiked_column(xp, broken=None):
     import sympy
 
     e = amount(broken)
-    box = {"s": (0, 19), "x": (0, 1), "mu": (0, 28)}  # log n/(n − 1) ≤ log 2, so μ ≤ 40 log 2
+    # log n/(n − 1) ≤ log 2 < 7/10, so μ ≤ 7/10 κ/ℓ.
+    box = {"s": (0, MOST_RATIO - 1), "x": (0, 1), "mu": (0, Fraction(7, 10) * MOST_SPIKE)}
     growth = [(lambda s, x, mu: spiked_norm_growth(s, x, mu, e), box)]
     yield proved_from(2, lambda n, s, x, mu: spiked_norm(n, s, x, mu, e), growth, box)
     n, s, x, mu, e = *sympy.symbols("n s x mu"), sympy.Rational(str(e))
@@ -249,6 +258,7 @@ SEEN = "0.627"
     assumes="a ≥ 0.7",
     control="a may be smaller than 0.7 by this",
     violations=(7.4e-4, 8.1e-4),
+    coarse=[("1000", END), ("0.1", "the gap of τ, which is what is needed; a p is at least 0.438")],
 )
 def certified_mark_is_seen(xp, broken=None):
     box = {"a": (Fraction(A1[0]) - amount(broken), FAR)}
@@ -256,7 +266,7 @@ def certified_mark_is_seen(xp, broken=None):
         for n in range(2, 7):  # p falls up to n = 6
             yield case(certify(lambda a, slack=slack, n=n: slack(interval(n), a), box), n, **box)
         yield proved_from(7, slack, [(weight_growth, box | {"u": over(7)})], box)
-    yield proved(lambda: (interval(8) / 7).log() - "1/8", {})
+    yield proved(lambda: interval(Fraction(8, 7)).log() - Fraction(1, 8), {})
 
 
 def log_odds(s):
@@ -355,6 +365,7 @@ def certified_weights(xp, broken=None):
     uses=["values-in-closed-form", "column-threshold"],
     control="the threshold's gap is larger than 0.1 by this in the linearised condition",
     violations=(1e-12, 1e-3, 1),
+    coarse=[("0.1", "it comes from τ, and with any other gap there the identity has that one")],
 )
 def certified_values(xp, broken=None):
     import sympy

@@ -22,7 +22,7 @@ from attnsep.claims.what_the_checks_prove.certified import (
     weight_at_least,
     weight_growth,
 )
-from attnsep.ledger.framework import Case, claim
+from attnsep.ledger.framework import END, STAY, Case, claim
 from attnsep.ledger.tables import Table
 from attnsep.probability.intervals import certify, certify_from, interval
 
@@ -136,9 +136,12 @@ def _linear_at_most(s, a):
     ]
 
 
+TAU = Fraction(1, 2)
+
+
 def _limit(m, delta):
-    """log(8 log(m/δ)): exp(−τ²/(2N)) ≤ δ/m at τ = 1/2 if and only if log(1/N) is at least this."""
-    return (8 * (m / interval(delta)).log()).log()
+    """log(2 log(m/δ)/τ²): exp(−τ²/(2N)) ≤ δ/m if and only if log(1/N) is at least this."""
+    return (2 / TAU**2 * (m / interval(delta)).log()).log()
 
 
 ONE = [(lambda: interval(1), {})]  # the slack is log n plus what does not depend on n
@@ -165,7 +168,7 @@ def _query_separates(delta, m, low=LOW):
         wide = {"k": (1, Fraction(KAPPA[1]) / Fraction(low[0])), "u": over(n0), "y": (0, _log_over(n0))}
         alone = {"low": low, "ratio": RATIO}
         return [
-            *_softmax_spike("0.75")(n0),
+            *_softmax_spike((1 + TAU) / 2)(n0),
             (lambda n: m * interval(2).log() + interval(delta).log(), [(lambda: interval(0), {})], {}),  # 2^−m ≤ δ
             (softmax, ONE, alone),
             (linear, ONE, {"ratio": RATIO}),
@@ -345,6 +348,7 @@ def certified_finite_weights(xp, broken=None):
     uses=["one-query-theorem", "certified-one-column", "certified-spiked-column"],
     control="ℓ may be smaller than 0.1 by this",
     violations=(4.8e-6, 5.3e-6),
+    coarse=[("0.5 0.01 0.001", STAY)],
 )
 def certified_finite_one_query(xp, broken=None):
     for row in _query_rows(amount(broken)):
@@ -364,6 +368,11 @@ def certified_finite_one_query(xp, broken=None):
     uses=["main-theorem", "certified-mark-is-seen", "certified-values"],
     control="c may be smaller than 0.05 by this",
     violations=(4.5e-5, 4.9e-5),
+    coarse=[
+        ("0.95", END),
+        ("0.01 0.001", STAY),
+        ("6400 8348", "n is a multiple of 4 here, and 4 more or less is noticed"),
+    ],
 )
 def certified_finite_main_theorem(xp, broken=None):
     for row in _main_rows(amount(broken)):
