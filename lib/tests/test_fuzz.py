@@ -1899,6 +1899,13 @@ def _(result, number):
     assert math.isclose(float(result), float(number), rel_tol=6e-3) or math.isnan(number)
 
 
+@fuzz(framework.tex, number=st.one_of(st.floats(-1e300, 1e300), some(0, 10**14, Fraction(1, 3))))
+def _(result, number):
+    digits, _, power = result.rpartition("10^")
+    value = float((digits.replace(r" \cdot ", "") or "1") + "e" + power.strip("{}"))
+    assert math.isclose(value, float(number), rel_tol=1e-15)
+
+
 @fuzz(framework.find, id=some("tensor-trick", "def-vec"))
 def _(result, id):
     assert result.id == id

@@ -716,7 +716,10 @@ def tex(number):
     >>> print(tex(1.3e-05), tex(0.001), tex(10**6), tex(10**100))
     1.3 \\cdot 10^{-5} 10^{-3} 10^6 10^{100}
     """
-    digits, _, power = f"{Decimal(str(number)).normalize():E}".partition("E")
+    if not math.isfinite(_real("number", number)):
+        raise ValueError(f"number = {number}: must be finite")
+    top, bottom = map(Decimal, Fraction(str(number)).as_integer_ratio())
+    digits, _, power = f"{(top / bottom).normalize():E}".partition("E")
     ten = f"10^{int(power)}" if 0 <= int(power) < 10 else f"10^{{{int(power)}}}"
     return ten if digits == "1" else rf"{digits} \cdot {ten}"
 
