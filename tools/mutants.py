@@ -1,8 +1,8 @@
 """Mutation testing: change the library in one place at a time and see whether a test notices.
 
     make mutants                        every module of MODULES; writes tools/mutants.json
-    make mutants ONLY=kernels           one module; the others' results stay
-    make mutants ONLY=kernels:survivors only what is listed there as a survivor, to see whether a new test kills it
+    make mutants ONLY=attention.kernels           one module; the others' results stay
+    make mutants ONLY=attention.kernels:survivors only what is listed there as a survivor, to see whether a new test kills it
 
 cosmic-ray makes the changes (OPERATORS), in decorated functions too, where mutmut 3 makes none; `Swap` and `Drop` add
 two kinds that it lacks.  Each mutant is written into a copy of the project, never into the project itself, and meets
@@ -39,18 +39,20 @@ from tools.files import ROOT, write
 
 # Module: the tests beside its doctests.  To add a module, add a line.
 MODULES = {
-    "attention.kernels": "lib/tests/attention/test_kernels.py",
+    "attention.kernels": "lib/tests/attention/test_kernels.py lib/tests/attention/test_kernels_names.py",
+    "attention._rows": "lib/tests/attention/test_kernels.py",
     "paper.network": "lib/tests/paper/test_network.py",
     "probability.sign_sums": "lib/tests/probability/test_sign_sums.py",
     "paper.one_query": "lib/tests/paper/test_one_query.py",
     "checks": "lib/tests/test_checks.py",
     "attention.attend": "lib/tests/attention/test_attend_scores.py lib/tests/attention/test_attend.py",
+    "attention._streams": "lib/tests/attention/test_attend.py",
     "probability.intervals": "lib/tests/probability/test_intervals.py",
 }
 # One in so many of a long module's mutants, drawn by a hash of each: an edit leaves the lot of the others.
-ONE_IN = {"attention.attend": 4}
+ONE_IN = {"attention.attend": 4, "attention._streams": 4}
 LEAST = 0.9
-LEAST_OF = {"attention.attend": 0.8}  # where many numbers choose sizes of blocks, or units that cancel, and no result
+LEAST_OF = {"attention.attend": 0.8, "attention._streams": 0.8}  # where many numbers choose sizes of blocks, or units that cancel, and no result
 LIMIT = 4, 10  # times the unchanged tests' processor time, and seconds more
 PATIENCE = 30
 MEMORY = 4 << 30  # bytes; a mutant that asks for more gets a MemoryError
@@ -74,7 +76,7 @@ PLANTED = [
         "        return chance.ln(), (2 - chance).ln()",
     ),
     ("paper.tokens", "        return self.n // (self.d - 2)", "        return self.n // (self.d - 1)"),
-    ("attention.kernels", "    return u / _sum(xp, u)\n\n\ndef linear", "    return u\n\n\ndef linear"),
+    ("attention._rows", "    return u / total if bool(", "    return u if bool("),
 ]
 HARMLESS = "\n# a comment changes nothing\n"
 ENDLESS = "\nwhile True:\n    pass\n"

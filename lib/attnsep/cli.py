@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attnsep.arrays import BACKENDS, namespace
-from attnsep.attention.kernels import PAIR, PARAMETERS, require_kernel, usage
+from attnsep.attention.kernels import PAIR, usages
 from attnsep.checks import require_integer, text_of
 from attnsep.claims import claims_table, status_line, verify
 from attnsep.extensions import which_attentions
@@ -33,6 +33,7 @@ from attnsep.ledger.framework import alarm_sentence, claims, find
 from attnsep.ledger.ratchet import problems, read_ratchet
 from attnsep.ledger.record import differences, read_record
 from attnsep.paper import tokens
+from attnsep.paper.gains import has_gain
 from attnsep.paper.network import signs
 from attnsep.paper.tokens import TokenData
 from attnsep.probability.sign_sums import clopper_pearson, fires_probability
@@ -182,7 +183,7 @@ def _add_theorem(commands):
         help="probability that the network fires on token data",
         description="Probability that the network fires on token data: exact where a row's weights take two values or "
         "few classes of them, otherwise (performer, window) the frequency of random networks, with its interval. "
-        f"Kernels: {', '.join(map(usage, PARAMETERS))}.",
+        f"Kernels: {', '.join(usages())}.",
     )
     for name in ("n", "d", "m"):
         fires.add_argument(f"--{name}", type=int, required=True, help=f"{name} of the data and the network")
@@ -318,7 +319,7 @@ def _fires_row(options):
     require_integer("seed", options.seed, least=0)
     require_integer("draws", options.draws, least=1)  # though an exact law needs none
     parameters = (data.n, data.d, options.m, data.a, data.c, options.kernel, data.gap)
-    sampled = require_kernel(options.kernel).name in which_attentions.SAMPLED
+    sampled = not has_gain(options.kernel)
     found = _sampled(options, parameters) if sampled else _exact(options, parameters, data)
     return {
         "kernel": options.kernel,

@@ -87,7 +87,7 @@ ARRAYS = [
 ]
 BAD = [*NUMBERS, *WORDS, *KERNELS, *THINGS, *ARRAYS]
 FLAGS = [True, False, 0, 1, None, np.True_]
-IS_FLAG = {"normalised", "strict", "unique", "report", "progress"}
+IS_FLAG = {"normalised", "strict", "unique", "cancellation", "progress"}
 
 
 def strict(array):

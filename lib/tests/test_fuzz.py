@@ -58,11 +58,22 @@ SHARE = st.one_of(st.floats(0.01, 0.99), some("0.5", Fraction(1, 3), "1e-30", 1 
 GAP = some(0.1, "0.1", 0, 1, Fraction(1, 7), "1e-200", 1e200)
 PAIR = some("softmax", "linear")
 COLUMNS = some(1, 2, 7, 1000, 10**300, np.int64(5))
-FIXED = [name for name in kernels.PARAMETERS if kernels.PARAMETERS[name] is None] + ["softmax"]
+FIXED = [name for name, kernel in kernels.KERNELS.items() if not kernel.usage().startswith(f"{name}:")]
 KERNEL = st.sampled_from(
-    [*FIXED, "softmax:2", "softmax:1/8", "polynomial:3", "polynomial:2", "topk:1", "topk:3", "window:1", "performer:4"]
+    [
+        *FIXED,
+        "softmax:2",
+        "softmax:1/8",
+        "polynomial:3",
+        "polynomial:2",
+        "topk:1",
+        "topk:3",
+        "window:1",
+        "performer:4",
+        kernels.TopK(2),
+    ]
 )
-WITH_LAW = KERNEL.filter(lambda name: name.split(":")[0] not in which_attentions.SAMPLED)
+WITH_LAW = KERNEL.filter(gains.has_gain)
 XP = st.sampled_from([None, np, arrays.namespace("numpy"), arrays.namespace("array_api_strict")])
 LARGEST = 2**1000
 
@@ -380,8 +391,8 @@ def _(result, value):
 
 @fuzz(kernels.require_kernel, kernel=KERNEL)
 def _(result, kernel):
-    assert result.name == kernel.partition(":")[0]
-    assert result.parameter is None or result.parameter == number(kernel.partition(":")[2] or 1)
+    assert result == kernels.Kernel.parse(str(result))
+    assert str(result).partition(":")[0] == str(kernel).partition(":")[0]
 
 
 @fuzz(kernels.require_pair, kernel=PAIR)
@@ -389,57 +400,44 @@ def _(result, kernel):
     assert result == kernel in kernels.PAIR
 
 
-@fuzz(kernels.usage, name=st.sampled_from([*kernels.PARAMETERS]))
-def _(result, name):
-    assert result.startswith(name)
-
-
-# kernels
+# kernels: each class is made with its parameter, and has its weights
 
 SCORES = matrices(("scores", "rn"))
-for _kernel in (
-    kernels.softmax,
-    kernels.sigmoid,
-    kernels.hard,
-    kernels.sparsemax,
-    kernels.entmax,
-    kernels.squared_relu,
-):
-    fuzz(_kernel, SCORES)(grows_with_the_score)
+ROWS = matrices(("q", "nd"), ("k", "nd"))
 
 
-@fuzz(kernels.linear, SCORES)
-def _(result, scores):
-    rows_sum_to_one(result, scores)
-    s = to_numpy(scores)
-    assert np.allclose(to_numpy(result) * np.sum(s, axis=-1, keepdims=True), s, rtol=1e-4)
+def each_query_has_weights(result, q, k, self, positions):
+    assert result.shape == (q.shape[0], k.shape[0])
+    assert np.all(to_numpy(result) >= 0)
+    assert np.allclose(np.sum(to_numpy(result), axis=1), 1, rtol=1e-4)
 
 
-@fuzz(kernels.polynomial, SCORES, degree=some(1, 2, 3, 10**6, 10**40))
-def _(result, scores, degree):
-    rows_sum_to_one(result, scores)
+IN_PROPORTION = ("softmax", "sigmoid", "hard", "sparsemax", "entmax", "squared-relu")
+for _name, _kernel in kernels.KERNELS.items():
+    _parameter = {"beta": some(2, "0.5")} if _name == "softmax" else {}
+    if ":" in (_usage := _kernel.usage()) and not _parameter:
+        _parameter = {_usage.partition(":")[2]: some(1, 2, 3, 10**6, np.int64(2))}
+    fuzz(_kernel, **_parameter)(lambda result, **parameter: result == kernels.Kernel.parse(str(result)))
+    _made = st.sampled_from([_kernel(1) if _parameter else _kernel()])
+    if issubclass(_kernel, kernels.OfScores):
+        _check = grows_with_the_score if _name in IN_PROPORTION else rows_sum_to_one
+        fuzz(_kernel.weights, SCORES, self=_made)(lambda result, scores, self, check=_check: check(result, scores))
+    elif "weights" in vars(_kernel):
+        fuzz(_kernel.weights, ROWS, self=_made, positions=st.none())(each_query_has_weights)
 
 
-@fuzz(kernels.top_k, SCORES, k=some(1, 2, 3))
-def _(result, scores, k):
-    rows_sum_to_one(result, scores)
-    assert np.all(np.count_nonzero(to_numpy(result), axis=-1) <= k)
+@fuzz(kernels.FeatureMap.weights, ROWS, self=some(kernels.Elu(), kernels.Relu()), positions=st.none())
+def _(result, q, k, self, positions):
+    each_query_has_weights(result, q, k, self, positions)
+
+
+for _kernel in (kernels.softmax, kernels.linear):
+    fuzz(_kernel, SCORES)(rows_sum_to_one)
 
 
 @fuzz(kernels.weights, SCORES, kernel=KERNEL)
 def _(result, scores, kernel):
     rows_sum_to_one(result, scores)
-
-
-@fuzz(
-    kernels.times,
-    xp=st.just(np),
-    x=st.sampled_from([1e-300, 1.0, 3.0]).map(np.asarray),
-    factor=st.fractions(0, 10**30),
-    kept={"xp", "x", "factor"},
-)
-def _(result, xp, x, factor):
-    assert result == pytest.approx(float(Fraction(float(x)) * factor), rel=1e-14)
 
 
 # attention
@@ -473,11 +471,12 @@ def between_the_values(result, v, signed):
     matrices(("q", "rd"), ("k", "nd"), ("v", "nm")),
     kernel=KERNEL,
     unique=some(True, False),
-    report=some(False, False, True),
+    scale=some(1.0, 0.5, "0.1", Fraction(1, 3)),
+    cancellation=some(False, False, True),
     rng=st.one_of(st.none(), st.none(), RNG),
 )
-def _(result, q, k, v, kernel, unique, report, rng):
-    output = result[0] if report else result
+def _(result, q, k, v, kernel, scale, unique, cancellation, rng):
+    output = result[0] if cancellation else result
     assert np.all(np.isfinite(to_numpy(output)))
     between_the_values(output, v, signed=kernel in ("linear", "polynomial:3"))
 
@@ -736,6 +735,11 @@ def _(result, n, low, high, marked):
 # gains
 
 
+@fuzz(gains.has_gain, kernel=KERNEL)
+def _(result, kernel):
+    assert result == (not str(kernel).startswith(("window", "performer")))
+
+
 @fuzz(gains.gains, n=some(2, 16, 10**6, 10**300), a=STRENGTH, kernel=WITH_LAW, d=some(3, 10, 10**6))
 def _(result, n, a, kernel, d):
     for R in result:
@@ -852,7 +856,7 @@ LAW_PARTS = {"data", "rows", "sight", "y_first", "y_own", "y_last", "found"}
 
 @st.composite
 def law_parts(draw, *more):
-    found, kernel = draw(token_data()), draw(WITH_LAW.filter(lambda kernel: not kernel.startswith("topk")))
+    found, kernel = draw(token_data()), draw(WITH_LAW.filter(lambda kernel: not str(kernel).startswith("topk")))
     rows = draw(st.just(0).map(lambda _: _gains_or_none(found, kernel)))
     if rows is None:
         kernel, rows = "linear", gains.gains(found.n, found.a, "linear")
@@ -1691,32 +1695,6 @@ def line_sums_to_one(result, scores):
     assert math.isclose(sum(result), 1, abs_tol=1e-6 * sum(map(abs, result)))
 
 
-fuzz(reference.softmax, scores=LINE)(line_sums_to_one)
-fuzz(reference.linear, scores=LINE)(line_sums_to_one)
-
-
-fuzz(reference.sigmoid, scores=LINE)(line_sums_to_one)
-fuzz(reference.squared_relu, scores=LINE)(line_sums_to_one)
-fuzz(reference.hard, scores=LINE)(line_sums_to_one)
-fuzz(reference.entmax, scores=LINE)(line_sums_to_one)
-
-
-@fuzz(reference.polynomial, scores=LINE, degree=some(1, 2, 5))
-def _(result, scores, degree):
-    line_sums_to_one(result, scores)
-
-
-@fuzz(reference.sparsemax, scores=LINE, power=some(1, 2))
-def _(result, scores, power):
-    line_sums_to_one(result, scores)
-
-
-@fuzz(reference.top_k, scores=LINE, k=some(1, 2, 9))
-def _(result, scores, k):
-    line_sums_to_one(result, scores)
-    assert np.count_nonzero(result) <= k
-
-
 @fuzz(reference.weights, scores=LINE, kernel=KERNEL)
 def _(result, scores, kernel):
     line_sums_to_one(result, scores)
@@ -2140,6 +2118,11 @@ fuzz(
 # What takes no argument, or only files
 
 WITHOUT_ARGUMENTS = [
+    kernels.Kernel,
+    kernels.OfScores,
+    kernels.OfRows,
+    kernels.FeatureMap,
+    kernels.usages,
     arrays.quiet,
     measure.cpu,
     cost.result_path,

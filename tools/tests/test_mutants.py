@@ -66,7 +66,7 @@ def test_what_is_wrong_with_a_result_is_said():
     assert found[0] == "paper.network: 8 of 10 killed, less than 90%"
     assert found[1] == "paper.network: 1 mutants without a verdict"
     assert found[2].startswith("paper.network: no test kills this and no reason is given: {'where': 'area'")
-    assert found[3].startswith("not run: attention.attend, attention.kernels, checks, ")
+    assert found[3].startswith("not run: attention._rows, attention._streams, attention.attend, ")
 
 
 def test_every_kind_of_change_is_made():

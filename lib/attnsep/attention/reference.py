@@ -7,11 +7,8 @@ input stays exact.  Nothing in the book computes with them except to compare.
 import math
 import numbers
 
-from attnsep.attention.kernels import require_kernel
-from attnsep.checks import require_integer, require_plain, text_of
-
-MOST_DEGREE = 10**4
-
+from attnsep.attention.kernels import OfScores, require_kernel
+from attnsep.checks import require_plain, text_of
 
 LARGEST_DOUBLE = 10**308
 
@@ -47,13 +44,6 @@ def _require_fit(names, have, want):
     """Raise a ValueError unless two lengths agree."""
     if have != want:
         raise ValueError(f"{names}: lengths {have} and {want} must be equal")
-
-
-def _exp(score):
-    try:
-        return math.exp(score)
-    except OverflowError:
-        raise ValueError("scores: an exponential is too large for a double") from None
 
 
 def kronecker(A1, A2):
@@ -125,164 +115,22 @@ def kronecker_scores(A1, A2, X, order="row"):
     return [flat[j * n : (j + 1) * n] for j in range(len(A1))]
 
 
-def softmax(scores):
-    """Softmax weights of one row, by the definition u / Σ u with u = exp(score).
-
-    Examples
-    --------
-    >>> softmax([0.0, 0.0])
-    [0.5, 0.5]
-    """
-    u = [_exp(score) for score in _line("scores", scores)]
-    if not any(u):
-        raise ValueError("scores: all exponentials are too small for a double")
-    return [entry / math.fsum(u) for entry in u]
-
-
-def linear(scores):
-    """Linear weights of one row, by the definition u / Σ u with u = score; exact on Fractions.
-
-    Examples
-    --------
-    >>> linear([1.0, 3.0])
-    [0.25, 0.75]
-    """
-    scores = _line("scores", scores)
-    if (total := sum(scores)) == 0:
-        raise ValueError("scores: sum to 0 (alpha_lin = 0); linear attention is undefined")
-    return [score / total for score in scores]
-
-
-def polynomial(scores, degree):
-    """Weights of one row in proportion to a power of the scores; exact on Fractions.
-
-    Examples
-    --------
-    >>> polynomial([1.0, 3.0], 2)
-    [0.1, 0.9]
-    """
-    degree = require_integer("degree", degree, least=1, most=MOST_DEGREE)
-    try:
-        powers = [score**degree for score in _line("scores", scores)]
-    except OverflowError:
-        raise ValueError(f"scores, degree = {degree}: a power is too large for a double") from None
-    try:
-        return linear(powers)
-    except ValueError as error:
-        raise ValueError(f"scores, degree = {degree}: powers as {error}") from None
-
-
-def squared_relu(scores):
-    """Weights of one row in proportion to the squares of the positive scores; exact on Fractions.
-
-    Examples
-    --------
-    >>> squared_relu([-5.0, 1.0, 3.0])
-    [0.0, 0.1, 0.9]
-    """
-    return polynomial([max(score, 0) for score in _line("scores", scores)], 2)
-
-
-def sigmoid(scores):
-    """Weights of one row in proportion to 1/(1 + e^{-score}).
-
-    Examples
-    --------
-    >>> sigmoid([0.0, 0.0])
-    [0.5, 0.5]
-    """
-    return linear([1 / (1 + _exp(-score)) for score in _line("scores", scores)])
-
-
-def top_k(scores, k):
-    """Softmax weights of one row over its k largest scores, the first of equal ones.
-
-    Examples
-    --------
-    >>> top_k([0.0, 0.0, 0.0], 2)
-    [0.5, 0.5, 0]
-    """
-    scores, k = _line("scores", scores), require_integer("k", k, least=1)
-    kept = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
-    shares = dict(zip(kept, softmax([scores[i] for i in kept]), strict=True))
-    return [shares.get(i, 0) for i in range(len(scores))]
-
-
-def hard(scores):
-    """Equal weights of one row on its largest scores.
-
-    Examples
-    --------
-    >>> hard([2.0, 1.0, 2.0])
-    [0.5, 0.0, 0.5]
-    """
-    scores = _line("scores", scores)
-    return [(score == max(scores)) / scores.count(max(scores)) for score in scores]
-
-
-def sparsemax(scores, power=1):
-    """Weights max(score − θ, 0)^power of one row, by bisection of the θ at which they sum to one.
-
-    Examples
-    --------
-    >>> sparsemax([0.0, 2.0])
-    [0, 1.0]
-    """
-    scores, power = _line("scores", scores), require_integer("power", power, least=1, most=2)
-    top = max(scores)
-    low, high = top - top - 1, top - top  # numbers of the scores' own kind
-    scores = [max(score - top, -2) for score in scores]  # θ ≥ −1 here: what is lower counts for nothing
-    for _ in range(200):
-        middle = (low + high) / 2
-        enough = sum(max(score - middle, 0) ** power for score in scores) >= 1
-        low, high = (middle, high) if enough else (low, middle)
-    return [max(score - low, 0) ** power for score in scores]
-
-
-def entmax(scores):
-    """Weights max(score/2 − θ, 0)² of one row.
-
-    Examples
-    --------
-    >>> entmax([0.0, 2.0])
-    [0.0, 1.0]
-    """
-    scores = _line("scores", scores)
-    return sparsemax([max(score - max(scores), -4) / 2 for score in scores], power=2)
-
-
 def weights(scores, kernel="softmax"):
-    """Weights of one row by the kernel's name, with its parameter after a colon.
+    """Weights of one row by the twin of a kernel of scores.
 
     Examples
     --------
-    >>> weights([1.0, 3.0], "polynomial:2")
-    [0.1, 0.9]
+    >>> weights([1.0, 3.0], "polynomial:2"), weights([2.0, 1.0, 2.0], "hard")
+    ([0.1, 0.9], [0.5, 0.0, 0.5])
     """
-    name, parameter = require_kernel(kernel)
-    if name == "softmax":
-        return softmax([float(parameter) * score for score in _line("scores", scores)])
-    if name not in OF_SCORES:
-        raise ValueError(f"kernel = {kernel!r}: has weights that depend on more than the scores")
+    kernel = require_kernel(kernel)
+    if not isinstance(kernel, OfScores):
+        raise ValueError(f"kernel = {str(kernel)!r}: has weights that depend on more than the scores")
+    row = _line("scores", scores)
     try:
-        return OF_SCORES[name](scores) if parameter is None else OF_SCORES[name](scores, parameter)
+        return kernel._twin(row)
     except ValueError as error:
-        raise ValueError(f"kernel = {kernel!r}: {error}") from None
-
-
-OF_SCORES = {
-    "linear": linear,
-    "polynomial": polynomial,
-    "squared-relu": squared_relu,
-    "sigmoid": sigmoid,
-    "topk": top_k,
-    "sparsemax": sparsemax,
-    "entmax": entmax,
-    "hard": hard,
-}
-
-
-FEATURES = {"elu+1": lambda x: x + 1 if x > 0 else math.exp(x), "relu": lambda x: max(x, 0)}
+        raise ValueError(f"kernel = {str(kernel)!r}: {error}") from None
 
 
 def attend(q, k, v, kernel="softmax"):
@@ -293,22 +141,16 @@ def attend(q, k, v, kernel="softmax"):
     >>> attend([[1.0]], [[1.0], [3.0]], [[4.0], [8.0]], kernel="linear")
     [[7.0]]
     """
-    q, k, v, (name, width) = _matrix("q", q), _matrix("k", k), _matrix("v", v), require_kernel(kernel)
-    if name == "performer":
-        raise ValueError(f"kernel = {kernel!r}: has random weights")
+    q, k, v, kernel = _matrix("q", q), _matrix("k", k), _matrix("v", v), require_kernel(kernel)
     _require_fit("k, v", len(k), len(v))
     for row, key in zip(q[:1], k[:1], strict=False):
         _require_fit("q, k", len(row), len(key))
-    if name in FEATURES:
-        kernel = "linear"
-        q, k = ([[FEATURES[name](x) for x in row] for row in rows] for rows in (q, k))
-    scores = matmul(q, transpose(k))
-    if name != "window":
-        return matmul([weights(row, kernel) for row in scores], v)
-    near = [[i for i in range(len(k)) if abs(i - j) <= width] for j in range(len(q))]
-    _require_fit("q, k", len(q), len(k))
-    rows = zip(scores, near, strict=True)
-    return [matmul([softmax([row[i] for i in places])], [v[i] for i in places])[0] for row, places in rows]
+    if isinstance(kernel, OfScores):
+        return matmul([weights(row, kernel) for row in matmul(q, transpose(k))], v)
+    try:
+        return matmul(kernel._twin(q, k), v)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"q, k, kernel = {str(kernel)!r}: {error}") from None
 
 
 def values(A1, A2, A3, X, kernel="softmax"):

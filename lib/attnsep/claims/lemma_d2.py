@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 
 from attnsep.arrays import to_numpy
-from attnsep.attention import reference
+from attnsep.attention import kernels, reference
 from attnsep.attention.attend import attend, row_scores, values
-from attnsep.attention.kernels import KERNELS
+from attnsep.attention.kernels import PAIR
 from attnsep.claims.one_query_weights import EPS, rounding
 from attnsep.claims.token_datasets import A1, C, _own, _reached, token_cases
 from attnsep.ledger.framework import BESIDE, Case, at_least, claim, equal, exactly, generator
@@ -83,9 +83,9 @@ def _relative_gap(found, wanted):
     violations=(1e-18, 1e-12),
 )
 def lemma_d_2_weights(xp, broken=None):
-    for data, (name, kernel) in product(token_cases(), KERNELS.items()):
+    for data, name in product(token_cases(), PAIR):
         A, j = _changed(data, a=broken).matrix(xp), data.marked
-        f, closed = to_numpy(kernel(row_scores(A, A, data.X(xp)))), tokens.weights(data.n, data.a, name)
+        f, closed = to_numpy(kernels.weights(row_scores(A, A, data.X(xp)), name)), tokens.weights(data.n, data.a, name)
         wanted = np.full_like(f, closed.not_q / (data.n - 1))
         wanted[j, :], wanted[:, j], wanted[j, j] = closed.not_p / (data.n - 1), closed.q, closed.p
         allowed = rounding((1 + float(data.a)) ** 2 * data.log_n) * data.d
@@ -113,7 +113,7 @@ def linear_rows_equal(xp, broken=None):
                 [[1 + exactly(broken) * (p == q) for q in range(data.d)] for p in range(data.d)],
             )
             scores = reference.matmul(reference.matmul(A, X), reference.transpose(A))
-            rows = [reference.linear(row) for row in scores]
+            rows = [reference.weights(row, "linear") for row in scores]
             outputs = reference.matmul(rows, A)
             same = rows == [rows[0]] * data.n and outputs == [outputs[0]] * data.n
             yield Case(0 if same else -1, reached=_reached(data))

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import row_scores, values
-from attnsep.attention.kernels import KERNELS
+from attnsep.attention.kernels import weights
 from attnsep.claims.any_readout import noise_free_output
 from attnsep.claims.one_query_weights import EPS, rounding
 from attnsep.claims.token_datasets import A0, A1, C
@@ -77,7 +77,7 @@ def perturbed_weights(xp, broken=None):
         yield equal(np.array(bound[-bounded:]), np.array(stated[-bounded:]), slack, **reached)
         for number, E in enumerate(errors_of(n, d)):
             A = _perturbed(xp, data, E * (1 + (broken or 0.0)), eta / d)
-            f = to_numpy(KERNELS[name](row_scores(A, A, data.X(xp))))
+            f = to_numpy(weights(row_scores(A, A, data.X(xp)), name))
             if is_small:
                 yield at_least(f[0, 0], bound.marked_low, slack, **reached)
             yield at_most(f[:, 0], bound.marked_high, slack, **reached)

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import row_scores, values
-from attnsep.attention.kernels import KERNELS
+from attnsep.attention.kernels import PAIR, linear, weights
 from attnsep.claims.one_column import all_signs
 from attnsep.claims.one_query_weights import EPS, rounding
 from attnsep.claims.token_datasets import A0, A1, GAP, C, token_cases
@@ -83,8 +83,8 @@ def mechanism_1_amplifies(xp, broken=None):
         more = exactly(broken)
         A = TokenData(n=data.n, d=data.d, a=data.a + more, c=data.c, marked=data.marked).matrix(xp)
         scores, a, j, other = row_scores(A, A, data.X(xp)), float(data.a), data.marked, (data.marked + 1) % data.n
-        for name, kernel in KERNELS.items():
-            f = to_numpy(kernel(scores))
+        for name in PAIR:
+            f = to_numpy(weights(scores, name))
             own, rest = (data.n ** (a * (1 + a)), data.n**a) if name == "softmax" else (1 + a, 1 + a)
             for row, wanted in ((j, own), (other, rest)):
                 off = abs(f[row, j] / f[row, other] - wanted) / wanted
@@ -211,7 +211,7 @@ def mechanism_2_no_normaliser(xp, broken=None):
     for data in token_cases():
         A = data.matrix(xp)
         u = row_scores(A, A, data.X(xp))
-        f = KERNELS["linear"](u) * xp.sum(u, axis=1, keepdims=True) ** (broken or 0.0)
+        f = linear(u) * xp.sum(u, axis=1, keepdims=True) ** (broken or 0.0)
         off = np.min(np.abs(to_numpy(xp.sum(f, axis=1)) - 1))
         if abs(float(np.min(np.log(to_numpy(xp.sum(u, axis=1)))))) > 0.1:  # α = 1 would hide any exponent
             yield at_least(float(off), 8 * EPS * data.n, n=data.n, d=data.d, a=float(data.a))

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import query_scores
-from attnsep.attention.kernels import KERNELS, linear, softmax
+from attnsep.attention.kernels import linear, softmax, weights
 from attnsep.ledger.framework import BESIDE, Case, at_least, at_most, claim, definition, equal, generator, within
 from attnsep.paper import one_query
 from attnsep.paper.one_query import QueryData
@@ -137,7 +137,7 @@ def normaliser_keeps_ratios(xp, broken=None):
     for data, v, rng in query_cases(spike=True):
         scores = query_scores(*data.matrix(rng, scores=v, xp=xp))
         for name, u in (("softmax", xp.exp(scores - xp.max(scores))), ("linear", scores)):
-            f, u = to_numpy(KERNELS[name](scores)).copy(), to_numpy(u)
+            f, u = to_numpy(weights(scores, name)).copy(), to_numpy(u)
             f[_ordinary(data)] /= 1 + (broken or 0.0)
             gap = max(np.max(np.abs(f - u * (f[0] / u[0]))) / np.max(f), abs(np.sum(f) - 1))
             yield Case(-float(gap), rounding(v), _reached(data))

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import row_scores
-from attnsep.attention.kernels import KERNELS
+from attnsep.attention.kernels import softmax
 from attnsep.claims.one_query_weights import EPS, rounding
 from attnsep.ledger.framework import BESIDE, Case, at_most, claim, definition, equal
 from attnsep.paper import tokens
@@ -132,7 +132,7 @@ def identity_weight(xp, broken=None):
         if data.a > 0:
             A, n, a, b = data.matrix(xp), data.n, float(data.a), float(data.b)
             X = xp.eye(data.d, dtype=xp.float64) + (broken or 0.0) * data.X(xp)
-            found = to_numpy(KERNELS["softmax"](row_scores(A, A, X)))[data.marked, data.marked]
+            found = to_numpy(softmax(row_scores(A, A, X)))[data.marked, data.marked]
             wanted = 1 / (1 + (data.t - 1) * n ** -(a**2) + (n - data.t) * n ** -(a**2 + b**2))
             yield equal(found, wanted, rounding(8 * data.log_n), **_reached(data))
 

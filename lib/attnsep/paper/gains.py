@@ -128,8 +128,8 @@ def gains(n, a, kernel="softmax", *, d=None):
         Number of tokens, at least 2.
     a : int, float, Fraction or str
         Strength of the marked token, at least 0.
-    kernel : str
-        A kernel whose rows give all ordinary tokens that they see the same weight: any of ``spec.PARAMETERS`` but
+    kernel : Kernel or str
+        A kernel whose rows give all ordinary tokens that they see the same weight, and whose gain is known: any but
         performer and window.
     d : int, optional
         Width of the tokens, for ``elu+1`` alone.
@@ -161,45 +161,88 @@ def gains(n, a, kernel="softmax", *, d=None):
     >>> gains(16, 0.5, "polynomial:3")[0].rational()
     Fraction(27, 8)
     """
-    n, a, (name, parameter) = require_integer("n", n, least=2), require_decimal("a", a), require_kernel(kernel)
-    if name in ("performer", "window"):
-        raise ValueError(f"kernel = {kernel!r}: has rows with more than two weights, and no gain")
-    if name in ("linear", "relu", "polynomial", "squared-relu"):
-        return (Power(1 + a, {"polynomial": parameter, "squared-relu": 2}.get(name, 1)),) * 2
-    if name in ("softmax", "topk"):
-        beta = parameter if name == "softmax" else 1
-        return Power(n, beta * a * (1 + a)), Power(n, beta * a)
+    n, a, kernel = require_integer("n", n, least=2), require_decimal("a", a), require_kernel(kernel)
+    if not has_gain(kernel):
+        raise ValueError(f"kernel = {str(kernel)!r}: no gain is known; matrices and sampling serve")
+    return tuple(GAINS[kernel.name](kernel, n, a, s, d) for s in (1 + a, 1))
+
+
+def has_gain(kernel):
+    """Return whether the gain of a kernel is known, and with it the exact law of the token data.
+
+    Examples
+    --------
+    >>> has_gain("topk:16"), has_gain("window:4")
+    (True, False)
+    """
+    return require_kernel(kernel).name in GAINS
+
+
+# One entry for each kernel: kernel, n, a, s and d to the gain in the rows whose scores are s(1+a) log n for the marked
+# token and s log n for all others.  So s is 1 + a in the marked token's own row, and 1 elsewhere.
+GAINS = {}
+
+
+def _gain_of(*names):
+    """Enter the decorated function for the kernels of these names."""
+
+    def enter(entry):
+        GAINS.update(dict.fromkeys(names, entry))
+        return entry
+
+    return enter
+
+
+@_gain_of("softmax", "topk")
+def _exponential(kernel, n, a, s, d):
+    return Power(n, kernel.scale * a * s)
+
+
+@_gain_of("linear", "relu", "squared-relu", "polynomial")
+def _power(kernel, n, a, s, d):
+    return Power(1 + a, 2 if kernel.name == "squared-relu" else kernel.parameter or 1)
+
+
+@_gain_of("elu+1")
+def _elu(kernel, n, a, s, d):
     if a == 0:
-        return (Power(1, 1),) * 2
-    if name == "elu+1":
-        if d is None:
-            raise ValueError("d = None: the gain of elu+1 depends on the width d")
-        return (LogGain(_elu_gain, n, (a, require_integer("d", d, least=3))),) * 2
-    return tuple(_ROWS[name](n, a, own) for own in (1 + a, 1))
+        return _ONE
+    if d is None:
+        raise ValueError("d = None: the gain of elu+1 depends on the width d")
+    return LogGain(_elu_gain, n, (a, require_integer("d", d, least=3)))
 
 
-def _sigmoid_row(n, a, own):
-    if own * (1 + a) * len(str(n)) > MOST_DIGITS:
+@_gain_of("sigmoid")
+def _sigmoid(kernel, n, a, s, d):
+    if a == 0:
+        return _ONE
+    if s * (1 + a) * len(str(n)) > MOST_DIGITS:
         raise ValueError(
             f"a = {float(a):g}, kernel = 'sigmoid': n to the power (1 + a)² must have at most {MOST_DIGITS} digits"
         )
-    return SigmoidRatio(Power(n, own), Power(n, own * (1 + a)))
+    return SigmoidRatio(Power(n, s), Power(n, s * (1 + a)))
 
 
-def _sparsemax_row(n, a, own):
-    return Infinite() if _log_exceeds(n, 1 / (a * own)) else LogGain(_sparsemax_gain, n, (n, a * own))
+@_gain_of("sparsemax")
+def _sparsemax(kernel, n, a, s, d):
+    if a == 0:
+        return _ONE
+    return Infinite() if _log_exceeds(n, 1 / (a * s)) else LogGain(_sparsemax_gain, n, (n, a * s))
 
 
-def _entmax_row(n, a, own):
-    return Infinite() if _log_exceeds(n, 2 / (a * own)) else LogGain(_entmax_gain, n, (n, a * own))
+@_gain_of("entmax")
+def _entmax(kernel, n, a, s, d):
+    if a == 0:
+        return _ONE
+    return Infinite() if _log_exceeds(n, 2 / (a * s)) else LogGain(_entmax_gain, n, (n, a * s))
 
 
-_ROWS = {
-    "sigmoid": _sigmoid_row,
-    "sparsemax": _sparsemax_row,
-    "entmax": _entmax_row,
-    "hard": lambda n, a, own: Infinite(),
-}
+@_gain_of("hard")
+def _hard(kernel, n, a, s, d):
+    return Infinite() if a else _ONE
+
+
+_ONE = Power(1, 1)
 
 
 def _elu_gain(L, a, d, digits, up):

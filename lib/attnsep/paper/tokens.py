@@ -292,11 +292,11 @@ def weights(n, a, kernel="softmax", *, d=None):
 
 def _tokens_seen(n, kernel):
     """Return how many tokens can have a weight above 0: k for top-k, else all."""
-    name, k = require_kernel(kernel)
-    if name != "topk":
+    kernel = require_kernel(kernel)
+    if kernel.name != "topk":
         return n
-    if k > n:
-        raise ValueError(f"kernel = {kernel!r}: k must be at most n = {n}")
+    if (k := kernel.k) > n:
+        raise ValueError(f"kernel = {str(kernel)!r}: k must be at most n = {n}")
     return k
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from attnsep.arrays import to_numpy
 from attnsep.attention import _fast, kernels, reference
-from attnsep.attention import attend as module
+from attnsep.attention import _streams as module
 from attnsep.attention.attend import attend, distinct_rows, query_scores, row_scores, values
 from attnsep.paper import tokens
 from attnsep.paper.network import fires, network, signs
@@ -24,7 +24,7 @@ KERNELS = ("softmax", "linear")
 
 
 def direct(q, k, v, kernel):
-    return kernels.KERNELS[kernel](q @ k.T) @ v
+    return kernels.weights(q @ k.T, kernel) @ v
 
 
 def draw(rng, rows, n, d, width):
@@ -93,24 +93,24 @@ def test_permuting_tokens_changes_nothing_and_permuting_queries_permutes(rng, ke
     np.testing.assert_allclose(attend(q[rows], k, v, kernel=kernel), wanted[rows], rtol=1e-13, atol=1e-14)
 
 
-def test_linear_reports_how_close_its_sums_come_to_cancelling(rng):
+def test_linear_says_how_close_its_sums_come_to_cancelling(rng):
     q, k, v = draw(rng, 5, 8, 3, 2)
-    output, sure = attend(q, k, v, kernel="linear", report=True)
+    output, sure = attend(q, k, v, kernel="linear", cancellation=True)
     np.testing.assert_array_equal(output, attend(q, k, v, kernel="linear"))
     assert sure == pytest.approx(1, rel=1e-12)
     k[0] = -3 * k[0]
     scores, terms = q @ k.T, np.abs(q) @ np.abs(k).T
-    _, reported = attend(q, k, v, kernel="linear", report=True)
+    _, reported = attend(q, k, v, kernel="linear", cancellation=True)
     assert reported == pytest.approx(np.min(np.abs(scores.sum(1)) / terms.sum(1)), rel=1e-12)
     assert reported <= np.min(np.abs(scores.sum(1)) / np.abs(scores).sum(1)) + 1e-15
 
 
-def test_the_report_is_that_of_the_smallest_row_on_every_library(xp):
+def test_the_cancellation_is_that_of_the_smallest_row_on_every_library(xp):
     """Terms 2, 4 and 3: totals 0.5, 4 and 3."""
     q, k = [[1.0, 0.0], [2.0, 0.0], [0.0, 1.5]], [[1.25, 1.0], [-0.75, 1.0]]
     for scale in (1.0, 1e-200, 1e200):
         arrays = [xp.asarray(scale * np.array(q)), xp.asarray(k), xp.asarray([[1.0], [1.0]])]
-        output, sure = attend(*arrays, kernel="linear", report=True)
+        output, sure = attend(*arrays, kernel="linear", cancellation=True)
         np.testing.assert_allclose(to_numpy(output), 1, rtol=1e-14)
         assert sure == pytest.approx(0.25, rel=1e-14)
 
@@ -130,7 +130,7 @@ def test_a_row_that_cancels_is_refused_on_every_library(xp):
         with pytest.raises(ValueError, match=r"q, k: a row's weights for kernel = 'linear' sum to 0"):
             attend(xp.asarray(q), xp.asarray(k), xp.asarray(np.ones((len(k), 1))), kernel="linear")
     q, k = xp.asarray(few), xp.asarray([[1.0, 0.0, 0.0], [13 * 2.0**-52 - 1, 0.0, 0.0]])
-    assert attend(q, k, xp.ones((2, 1), dtype=xp.float64), kernel="linear", report=True)[1] > 6 * 2.0**-52
+    assert attend(q, k, xp.ones((2, 1), dtype=xp.float64), kernel="linear", cancellation=True)[1] > 6 * 2.0**-52
 
 
 def test_so_many_terms_that_their_rounding_is_above_one_half():
@@ -337,7 +337,7 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize("linear", [_fast.linear_attention, partial(module._linear_plain, array_api_compat.numpy)])
+@pytest.mark.parametrize("linear", [_fast.linear_attention, partial(module.linear_plain, array_api_compat.numpy)])
 @pytest.mark.parametrize(("name", "place", "factor", "kept", "kept_of_features"), KEPT)
 def test_a_call_says_whether_digits_can_have_been_lost(linear, name, place, factor, kept, kept_of_features):
     arrays = {"q": np.ones((3, 2)), "k": np.ones((5, 2)), "v": np.ones((5, 4))}
@@ -351,7 +351,7 @@ def test_a_call_says_whether_digits_can_have_been_lost(linear, name, place, fact
 def test_small_rows_and_small_values_together_lose_digits():
     q, k, v = np.ones((3, 2)), np.ones((5, 2)), np.ones((5, 4))
     q[1], v[:, 2] = 1e-150, 1e-200
-    for linear in (_fast.linear_attention, partial(module._linear_plain, array_api_compat.numpy)):
+    for linear in (_fast.linear_attention, partial(module.linear_plain, array_api_compat.numpy)):
         assert linear(q, k, v)[2] is False
 
 
@@ -363,9 +363,9 @@ def test_rows_whose_products_stay_among_the_floats(xp):
         ([[1e-10, 1.0, 0.0], [1.0, -1e8, 1.0]], [True, False, False, True, False]),
     ):
         with np.errstate(over="ignore"):
-            found = module._rows_in_range(xp, xp.asarray(q), xp.asarray(k))
+            found = module.rows_in_range(xp, xp.asarray(q), xp.asarray(k))
             assert to_numpy(found)[:, 0].tolist() == wanted
-            assert module._in_range(xp, xp.asarray(q), xp.asarray(k)) is False
+            assert module.in_range(xp, xp.asarray(q), xp.asarray(k)) is False
 
 
 def test_a_row_sum_is_refused_by_what_its_additions_may_be_off():
@@ -373,10 +373,10 @@ def test_a_row_sum_is_refused_by_what_its_additions_may_be_off():
     for roundings, fits in ((1030.5, False), (1031.5, True)):
         cancelling = roundings * 2.0**-52
         if fits:
-            assert module._require_row_sums(cancelling, k, "linear") == cancelling
+            assert module.require_row_sums(cancelling, k, "linear") == cancelling
         else:
             with pytest.raises(ValueError, match="sum to 0 within rounding"):
-                module._require_row_sums(cancelling, k, "linear")
+                module.require_row_sums(cancelling, k, "linear")
 
 
 @pytest.mark.parametrize(
@@ -459,11 +459,12 @@ def test_rows_without_equals_are_left_alone(rng):
 def test_equal_rows_are_computed_once(rng, monkeypatch):
     seen = []
 
-    def spy(xp, q, k, v, kernel, threads):
+    def spy(xp, q, *others):
         seen.append(q.shape[0])
-        return module._attend_softmax(xp, q, k, v, kernel, threads)
+        return whole(xp, q, *others)
 
-    monkeypatch.setitem(module.ATTEND, "softmax", spy)
+    whole = module.softmax
+    monkeypatch.setattr(module, "softmax", spy)
     data = TokenData(n=60, d=12, a=0.7, c=0.5)
     A = data.matrix(np)
     values(A, A, A, data.X(np))
@@ -495,7 +496,7 @@ def test_general_weights_against_all_scores(xp, rng, kernel):
     A1, A2, A3, X = (rng.uniform(0, 1, shape) for shape in ((9, 4), (9, 4), (9, 4), (4, 4)))
     A1[5] = A1[2]
     found = values(*(xp.asarray(x) for x in (A1, A2, A3, X)), kernel=kernel)
-    wanted = kernels.KERNELS[kernel](row_scores(A1, A2, X)) @ A3
+    wanted = kernels.weights(row_scores(A1, A2, X), kernel) @ A3
     np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-12)
 
 
@@ -548,7 +549,7 @@ def test_memory_of_the_token_data(kernel):
     ("call", "error", "words"),
     [
         (lambda o: attend(o, o, o, kernel="cosine"), ValueError, "kernel = 'cosine': must be one of softmax"),
-        (lambda o: attend(o, o, o, report=True), ValueError, "report = True: only kernel = 'linear'"),
+        (lambda o: attend(o, o, o, cancellation=True), ValueError, "cancellation = True: only kernel = 'linear'"),
         (lambda o: attend(o, o[:, :1], o), ValueError, r"k: shape \(3, 1\), must be \(n, 2\)"),
         (lambda o: attend(o, o, o[:2]), ValueError, r"v: shape \(2, 2\), must be \(3, width\)"),
         (lambda o: attend(o[0], o, o), ValueError, r"q: shape \(2,\), must be \(rows, d\)"),
@@ -710,7 +711,11 @@ def test_other_networks_fire_where_the_exact_instance_does(rng, kernel):
         ),
         (lambda o: attend(o, o, o, rng=7), ValueError, "rng = 7: kernel = 'softmax' takes no generator"),
         (lambda o: attend(o, o, o, rng=10**5000), ValueError, "rng = a number of more than 4300 digits: kernel"),
-        (lambda o: attend(o, o, o, kernel="hard", report=True), ValueError, "report = True: only kernel = 'linear'"),
+        (
+            lambda o: attend(o, o, o, kernel="hard", cancellation=True),
+            ValueError,
+            "cancellation = True: only kernel = 'linear'",
+        ),
         (lambda o: attend(-o, o, o, kernel="relu"), ValueError, "q, k: a row's weights for kernel = 'relu' sum to 0"),
         (lambda o: attend(-o, o, o, kernel="squared-relu"), ValueError, "a row has no score above 0"),
         (lambda o: values(o, o, o, np.ones((2, 2)), "performer:2"), ValueError, "needs a generator"),
@@ -725,8 +730,8 @@ def test_bad_input_of_other_kernels_is_named(call, error, words):
 def test_a_gpu_is_handed_many_rows_at_a_time(rng, monkeypatch, kernel):
     """As many as fit; a few at a time would be a loop over rows where n is large."""
     q, k, v = rng.standard_normal((2000, 4)), rng.standard_normal((2000, 4)), rng.standard_normal((2000, 3))
-    wanted, blocks, whole = attend(q, k, v, kernel=kernel, unique=False), [], module._blocks
-    monkeypatch.setattr(module, "_blocks", lambda *sizes: blocks.append(whole(*sizes)) or blocks[-1])
+    wanted, blocks, whole = attend(q, k, v, kernel=kernel, unique=False), [], module.slices
+    monkeypatch.setattr(module, "slices", lambda *sizes: blocks.append(whole(*sizes)) or blocks[-1])
     attend(q, k, v, kernel=kernel, unique=False)
     assert len(blocks[-1]) > 30
     monkeypatch.setattr(module, "is_cupy_namespace", lambda xp: True)

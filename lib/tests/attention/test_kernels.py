@@ -7,23 +7,24 @@ import pytest
 
 from attnsep.arrays import to_numpy
 from attnsep.attention import kernels, reference
-from attnsep.attention.kernels import KERNELS, linear, polynomial, sigmoid, softmax, top_k, weights
+from attnsep.attention._rows import times
+from attnsep.attention.kernels import PAIR, Polynomial, Sigmoid, TopK, linear, softmax, weights
 
 ROWS = [[0.5], [1.0, 3.0], [-2.0, 0.5, 4.0], [700.0, -700.0, 699.0], [-3.0, -1.0], [1e-300, 2e-300], [5.0] * 9]
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", PAIR)
 @pytest.mark.parametrize("row", ROWS)
 def test_equal_to_the_slow_twin(xp, name, row):
-    f = to_numpy(KERNELS[name](xp.asarray(row)))
-    np.testing.assert_allclose(f, getattr(reference, name)(row), rtol=1e-14, atol=1e-300)
+    f = to_numpy(weights(xp.asarray(row), name))
+    np.testing.assert_allclose(f, reference.weights(row, name), rtol=1e-14, atol=1e-300)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", PAIR)
 def test_rows_sum_to_one_and_dtype_is_kept(xp, rng, name, dtype):
     scores = xp.asarray(rng.uniform(0.1, 5.0, (3, 4, 17)), dtype=getattr(xp, dtype))
-    f = KERNELS[name](scores)
+    f = weights(scores, name)
     assert f.dtype == scores.dtype
     assert f.shape == scores.shape
     np.testing.assert_allclose(to_numpy(xp.sum(f, axis=-1)), 1.0, rtol=20 * np.finfo(dtype).eps)
@@ -40,14 +41,14 @@ def test_softmax_against_sixty_digits(rng):
 
 def test_linear_against_fractions(rng):
     scores = rng.uniform(-1, 2, 40)
-    wanted = [float(entry) for entry in reference.linear([Fraction(float(s)) for s in scores])]
+    wanted = [float(entry) for entry in reference.weights([Fraction(float(s)) for s in scores], "linear")]
     np.testing.assert_allclose(linear(scores), wanted, rtol=1e-13)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", PAIR)
 def test_permuting_tokens_permutes_weights(rng, name):
     scores, order = rng.uniform(0.1, 3, 12), rng.permutation(12)
-    np.testing.assert_allclose(KERNELS[name](scores[order]), KERNELS[name](scores)[order], rtol=1e-14)
+    np.testing.assert_allclose(weights(scores[order], name), weights(scores, name)[order], rtol=1e-14)
 
 
 def test_masked_tokens_get_no_weight():
@@ -100,7 +101,7 @@ def test_a_factor_far_from_all_floats_is_met_in_steps(xp):
         (1e-38, Fraction(10) ** 60, 1e22),
         (7.0, Fraction(0), 0),
     ):
-        found = kernels.times(xp, xp.asarray([x], dtype=xp.float32), factor)
+        found = times(xp, xp.asarray([x], dtype=xp.float32), factor)
         np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-5)
 
 
@@ -118,7 +119,7 @@ def test_linear_accepts_long_rows_of_one_sign():
     assert float(f[0]) == pytest.approx(1e-7)
 
 
-@pytest.mark.parametrize("kernel", KERNELS.values())
+@pytest.mark.parametrize("kernel", [softmax, linear])
 def test_kernels_reject_what_has_no_rows(kernel):
     with pytest.raises(TypeError, match="must be an array"):
         kernel([1.0, 2.0])
@@ -129,7 +130,7 @@ def test_kernels_reject_what_has_no_rows(kernel):
             kernel(empty)
 
 
-@pytest.mark.parametrize("kernel", KERNELS.values())
+@pytest.mark.parametrize("kernel", [softmax, linear])
 def test_half_precision_is_refused(kernel):
     """Its sum over 70000 tokens overflows, and all weights would be 0."""
     with pytest.raises(TypeError, match="scores: dtype float16"):
@@ -218,25 +219,27 @@ def test_rows_without_weights_are_refused_without_a_warning(xp, kernel, row):
 
 
 def test_top_k_gives_ties_to_the_lowest_index(xp):
-    found = [to_numpy(top_k(xp.asarray([1.0, 2.0, 1.0, 2.0, 1.0]), k)) for k in range(1, 6)]
+    found = [to_numpy(TopK(k).weights(xp.asarray([1.0, 2.0, 1.0, 2.0, 1.0]))) for k in range(1, 6)]
     assert [np.flatnonzero(f).tolist() for f in found] == [[1], [1, 3], [0, 1, 3], [0, 1, 2, 3], [0, 1, 2, 3, 4]]
-    assert np.flatnonzero(to_numpy(top_k(xp.asarray([0.0, -0.0, 0.0]), 2))).tolist() == [0, 1]
+    assert np.flatnonzero(to_numpy(TopK(2).weights(xp.asarray([0.0, -0.0, 0.0])))).tolist() == [0, 1]
     long = xp.asarray([1.0, 2.0] * 500)  # a sort that is not stable keeps the order of few
-    assert np.flatnonzero(to_numpy(top_k(long, 502))).tolist() == [0, 1, 2, *range(3, 1000, 2)]
+    assert np.flatnonzero(to_numpy(TopK(502).weights(long))).tolist() == [0, 1, 2, *range(3, 1000, 2)]
 
 
 def test_top_k_counts_tokens_and_not_rows(xp):
-    f = to_numpy(top_k(xp.asarray([[0.0, 1.0, 2.0, 3.0, 4.0]] * 2), np.int64(3)))
+    f = to_numpy(TopK(np.int64(3)).weights(xp.asarray([[0.0, 1.0, 2.0, 3.0, 4.0]] * 2)))
     np.testing.assert_allclose(f[:, 2:], [softmax(np.array([2.0, 3.0, 4.0]))] * 2, rtol=1e-15)
     assert f[:, :2].max() == 0
     with pytest.raises(ValueError, match=r"kernel = .topk:3.: k = 3 must be at most n = 2"):
-        top_k(xp.asarray([[0.0, 1.0]] * 5), 3)
+        TopK(3).weights(xp.asarray([[0.0, 1.0]] * 5))
 
 
 def test_sigmoids_of_very_negative_scores_keep_their_ratio():
     """1/(1 + e^745.5) is a subnormal double of one bit, and 1/(1 + e^2000) is 0."""
     for low in (-745.0, -2000.0):
-        np.testing.assert_allclose(sigmoid(np.array([low, low - 0.5])), softmax(np.array([0.0, -0.5])), rtol=1e-14)
+        np.testing.assert_allclose(
+            Sigmoid().weights(np.array([low, low - 0.5])), softmax(np.array([0.0, -0.5])), rtol=1e-14
+        )
 
 
 # Long rows: a sum of many terms, and a threshold that many scores lie just above
@@ -391,23 +394,27 @@ def test_powers_of_any_degree_keep_their_sign():
     assert kernels.HIGHEST < 2**64  # CuPy takes no larger integers
     assert np.nextafter(1.0, 0.0) ** kernels.HIGHEST == 0
     for degree in (10**300, 2**60, 3 * 10**30):
-        assert polynomial(np.array([-2.0, 1.0, 1.5]), degree).tolist() == [1, 0, 0]
-    assert polynomial(np.array([-2.0, 2.0, 2.0]), 10**300 + 1).tolist() == [-1, 1, 1]
-    assert polynomial(np.array([3.0, 2.0], np.float32), 10**300).tolist() == [1, 0]
+        assert Polynomial(degree).weights(np.array([-2.0, 1.0, 1.5])).tolist() == [1, 0, 0]
+    assert Polynomial(10**300 + 1).weights(np.array([-2.0, 2.0, 2.0])).tolist() == [-1, 1, 1]
+    assert Polynomial(10**300).weights(np.array([3.0, 2.0], np.float32)).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda row: polynomial(row, 0), ValueError, "degree = 0: must be at least 1"),
-        (lambda row: polynomial(row, 0.5), TypeError, "degree = 0.5: must be an integer"),
-        (lambda row: polynomial(row, 3), ValueError, "scores: the powers of a row sum to 0 within rounding"),
-        (lambda row: polynomial(0 * row, 2), ValueError, "scores: the powers of a row sum to 0 within rounding"),
+        (lambda row: Polynomial(0).weights(row), ValueError, "degree = 0: must be at least 1"),
+        (lambda row: Polynomial(0.5).weights(row), TypeError, "degree = 0.5: must be an integer"),
+        (lambda row: Polynomial(3).weights(row), ValueError, "scores: the powers of a row sum to 0 within rounding"),
+        (
+            lambda row: Polynomial(2).weights(0 * row),
+            ValueError,
+            "scores: the powers of a row sum to 0 within rounding",
+        ),
         (lambda row: weights(-abs(row), "squared-relu"), ValueError, "scores: a row has no score above 0"),
         (lambda row: weights(row * [1, np.nan], "squared-relu"), ValueError, "scores: a row has NaN or inf"),
-        (lambda row: top_k(row, 0), ValueError, "k = 0: must be at least 1"),
-        (lambda row: top_k(row, 1.5), TypeError, "k = 1.5: must be an integer"),
-        (lambda row: top_k(row, 3), ValueError, "kernel = .topk:3.: k = 3 must be at most n = 2"),
+        (lambda row: TopK(0).weights(row), ValueError, "k = 0: must be at least 1"),
+        (lambda row: TopK(1.5).weights(row), TypeError, "k = 1.5: must be an integer"),
+        (lambda row: TopK(3).weights(row), ValueError, "kernel = .topk:3.: k = 3 must be at most n = 2"),
         (lambda row: weights(row, "window:2"), ValueError, "kernel = 'window:2': .* use attention.attend"),
         (lambda row: weights(row, "elu.1"), ValueError, "kernel = 'elu.1': must be one of"),
         (lambda row: weights(row.astype(int), "hard"), TypeError, "scores: dtype int64"),

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from attnsep.attention.kernels import PARAMETERS, require_kernel, require_pair, usage
+from attnsep.attention.kernels import KERNELS, Kernel, Softmax, TopK, require_kernel, require_pair
 
 
 @pytest.mark.parametrize(
@@ -20,14 +20,42 @@ from attnsep.attention.kernels import PARAMETERS, require_kernel, require_pair, 
     ],
 )
 def test_a_kernel_is_a_name_and_a_number(text, kernel):
-    assert require_kernel(text) == kernel
+    found = Kernel.parse(text)
+    assert (found.name, found.parameter) == kernel
+    assert Kernel.parse(str(found)) == found
 
 
 def test_every_name_can_be_written_as_its_usage_says():
-    for name, parameter in PARAMETERS.items():
-        text = name if parameter is None or parameter[1] else f"{name}:2"
-        assert require_kernel(text).name == name
-        assert usage(name).startswith(name)
+    for name, kernel in KERNELS.items():
+        text = f"{name}:2" if ":" in (usage := kernel.usage()) and "[" not in usage else name
+        assert type(require_kernel(text)) is kernel
+        assert usage.startswith(name)
+
+
+def test_a_kernel_is_its_class_and_its_parameter():
+    assert Softmax(beta="0.5") == Softmax(Fraction(1, 2)) == require_kernel("softmax:0.5") != Softmax()
+    assert {TopK(3): 1}[require_kernel("topk:3")] == 1
+    assert (repr(TopK(16)), str(TopK(16)), repr(Softmax()), str(Softmax())) == (
+        "TopK(k=16)",
+        "topk:16",
+        "Softmax(beta=1)",
+        "softmax",
+    )
+    assert require_kernel(kernel := TopK(3)) is kernel
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: TopK(0), ValueError, "^k = 0: must be at least 1"),
+        (lambda: TopK(1.5), TypeError, "^k = 1.5: must be an integer"),
+        (lambda: Softmax(beta=-1), ValueError, "^beta = -1: must be at least 0"),
+        (lambda: Softmax(beta=[]), TypeError, "^beta = .*must be a real number"),
+    ],
+)
+def test_what_is_no_parameter_is_named(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
 
 
 @pytest.mark.parametrize(
@@ -62,11 +90,11 @@ def test_what_is_no_kernel_is_named(text, words):
 
 
 def test_a_kernel_is_a_string():
-    with pytest.raises(TypeError, match="kernel = 3: must be a string"):
+    with pytest.raises(TypeError, match="kernel = 3: must be a kernel or a string"):
         require_kernel(3)
 
 
 def test_the_pair():
-    assert [require_pair(kernel) for kernel in ("softmax", "linear")] == ["softmax", "linear"]
+    assert [require_pair(kernel) for kernel in ("softmax", "linear", Softmax())] == ["softmax", "linear", "softmax"]
     with pytest.raises(ValueError, match="kernel = 'softmax:2': must be softmax or linear here"):
         require_pair("softmax:2")

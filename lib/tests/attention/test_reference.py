@@ -27,12 +27,12 @@ def test_matmul_is_numpys(rng):
 
 
 def test_linear_stays_exact_on_fractions():
-    assert reference.linear([Fraction(1), Fraction(2)]) == [Fraction(1, 3), Fraction(2, 3)]
+    assert reference.weights([Fraction(1), Fraction(2)], "linear") == [Fraction(1, 3), Fraction(2, 3)]
 
 
 def test_softmax_by_hand():
     e = np.e
-    np.testing.assert_allclose(reference.softmax([0.0, 1.0]), [1 / (1 + e), e / (1 + e)], rtol=1e-15)
+    np.testing.assert_allclose(reference.weights([0.0, 1.0]), [1 / (1 + e), e / (1 + e)], rtol=1e-15)
 
 
 def test_attend_is_numpys(rng):
@@ -61,8 +61,8 @@ def test_other_numbers_become_pythons_own():
 
 
 def test_powers_that_sum_to_nothing_are_named():
-    with pytest.raises(ValueError, match="scores, degree = 3: powers as scores: sum to 0"):
-        reference.polynomial([1, -1], 3)
+    with pytest.raises(ValueError, match="kernel = 'polynomial:3': scores: sum to 0"):
+        reference.weights([1, -1], "polynomial:3")
 
 
 def test_network_is_numpys(rng):
