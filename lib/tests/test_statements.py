@@ -234,6 +234,7 @@ def test_which_attentions():
         "degree 2": (lambda s: s**2, 0.0649, 0.0634),
         "degree 8": (lambda s: s**8, 0.0601, 0.7647),
         "degree 16": (lambda s: s**16, 0.0554, 0.9909),
+        "taylor": (lambda s: 1 + s + s**2 / 2, 0.0649, 0.0530),
         "degree 60": (lambda s: s**60, 0.940, 0.9909),
         "sigmoid": (lambda s: 1 / (1 + np.exp(-s)), 0.0649, 0.0530),
         "entmax-1.5": (entmax, 0.5245, 0.9909),

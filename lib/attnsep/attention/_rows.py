@@ -32,11 +32,11 @@ def with_largest(scores):
     return xp, largest
 
 
-def over_largest_size(scores):
-    """Return the namespace, the scores over the largest size of their row (1 where that is 0), and that size."""
+def over_largest_size(scores, above=0):
+    """Return the namespace, the scores over the largest size of their row (1 if not above so much), and that size."""
     xp = namespace_of(scores)
     _, size = with_largest(xp.abs(scores))
-    size = xp.where(size == 0, xp.ones_like(size), size)
+    size = xp.where(size > above, size, xp.ones_like(size))
     return xp, scores / size, size
 
 

@@ -481,6 +481,36 @@ class SquaredRelu(OfScores, name="squared-relu"):
         return _shares([max(score, 0) ** 2 for score in row])
 
 
+class Taylor(OfScores, name="taylor"):
+    """Weights proportional to 1 + score + score²/2, the first terms of the exponential.
+
+    Notes
+    -----
+    The sum is ((1 + score)² + 1)/2, so no weight is 0 or less.  It is a product of features 1, x_p and x_p x_q/√2 of
+    the query and of the key, which are the feature map of the Based architecture: Arora et al. (2024).
+    Extension.  Definition: def-kernels.
+    """
+
+    def weights(self, scores):
+        """Return the weights of scores of shape (..., n).
+
+        Where the largest size of a row is above 1, all terms are divided by its square, so that none overflows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Taylor().weights(np.array([0.0, 2.0, -2.0])).round(3)
+        array([0.143, 0.714, 0.143])
+        """
+        xp, scores, size = over_largest_size(scores, above=1)
+        one = 1 / size
+        u = (one + scores) ** 2 + one**2
+        return u / row_sums(xp, u)
+
+    def _twin(self, row):
+        return _shares([1 + score + score * score / 2 for score in row])
+
+
 class Sigmoid(OfScores, name="sigmoid"):
     """Weights proportional to 1/(1 + e^{-score}).
 

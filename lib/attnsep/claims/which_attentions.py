@@ -37,6 +37,7 @@ ONE_GAIN = (
     "elu+1",
     "sigmoid",
     "squared-relu",
+    "taylor",
     "polynomial:8",
     "polynomial:16",
     "polynomial:60",
@@ -52,7 +53,8 @@ definition(
     source="none: kernels beyond softmax and linear",
     chapter=CHAPTER,
     statement=r"A kernel turns a row's scores $v_i$ into weights that sum to one. Proportional to $u(v_i)$: softmax "
-    r"$e^{\beta v}$, linear $v$, degree $\beta$ $v^\beta$, squared ReLU $\max(v,0)^2$, sigmoid $1/(1+e^{-v})$. To "
+    r"$e^{\beta v}$, linear $v$, degree $\beta$ $v^\beta$, squared ReLU $\max(v,0)^2$, Taylor $1+v+\frac12v^2$, "
+    r"sigmoid $1/(1+e^{-v})$. To "
     r"$\langle\psi(q),\psi(k_i)\rangle$: elu+1, ReLU, performer ($M$ random features). Softmax over fewer tokens: "
     r"top-$k$ (ties to the lowest index), window (a number of places to either side). Projections: sparsemax, "
     r"1.5-entmax. Hard: the largest scores share.",
@@ -68,7 +70,8 @@ definition(
     statement=r"On matrices of the token data every kernel but window and performer gives the marked token the weight "
     r"$w = \frac{R}{R+n-1}$, with one gain $R$ for its own row ($\gamma = 1+a$) and one for all others ($\gamma = "
     r"1$). $R$ is $n^{\beta \gamma a}$ for softmax; $1+a$ for linear and ReLU; $(1+a)^\beta$ for degree $\beta$ "
-    r"(squared ReLU: 2); $\frac{d+(1+a)\sqrt L}{d+\sqrt L}$ for elu+1; $\frac{1+n^{-\gamma}}{1+n^{-\gamma(1+a)}}$ for "
+    r"(squared ReLU: 2); $\frac{u(\gamma(1+a)L)}{u(\gamma L)}$ with $u(v) = 1+v+\frac12v^2$ for Taylor; "
+    r"$\frac{d+(1+a)\sqrt L}{d+\sqrt L}$ for elu+1; $\frac{1+n^{-\gamma}}{1+n^{-\gamma(1+a)}}$ for "
     r"sigmoid. With $\Delta = \gamma aL$: sparsemax has $w = \min(1, \frac{1+(n-1)\Delta}{n})$; 1.5-entmax has $\sqrt "
     r"w - \sqrt{\frac{1-w}{n-1}} = \frac\Delta2$ if $\Delta < 2$, else $w = 1$; hard attention has $w = 1$ if $a > "
     r"0$. Top-$k$: as softmax, with $k$ in place of $n$ in the weight.",
@@ -101,7 +104,7 @@ def _stated_weight(n, d, a, o, kernel):
         return 1.0 if gap >= 2 else (((n - 1) * gap / 2 + math.sqrt(n - (n - 1) * gap**2 / 4)) / n) ** 2
     if name == "hard":
         return 1.0 if a > 0 else 1 / n
-    root = math.sqrt(L)
+    root, low, high = math.sqrt(L), o * L, o * (1 + a) * L
     R = {
         "softmax": n ** (beta * o * a),
         "topk": n ** (o * a),
@@ -109,6 +112,7 @@ def _stated_weight(n, d, a, o, kernel):
         "relu": 1 + a,
         "polynomial": (1 + a) ** beta,
         "squared-relu": (1 + a) ** 2,
+        "taylor": (1 + high + high**2 / 2) / (1 + low + low**2 / 2),
         "elu+1": (d + (1 + a) * root) / (d + root),
         "sigmoid": (1 + n**-o) / (1 + n ** (-o * (1 + a))),
     }[name]
@@ -294,8 +298,8 @@ SIMULATED = (*ONE_GAIN, "topk:16", "topk:100")
     level="sampled",
     chapter=CHAPTER,
     statement=r"Over 400 random networks with $m = 10$, matrices of $D_0$ ($a_0 = 0.1$) and $D_1$ ($a_1 = 0.8$) with "
-    r"$(n, d) = (128, 34), (512, 130), (2048, 130)$ and $c = 0.5$ make 15 kernels fire as often as the exact law "
-    r"says: each of the 90 probabilities lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its "
+    r"$(n, d) = (128, 34), (512, 130), (2048, 130)$ and $c = 0.5$ make 16 kernels fire as often as the exact law "
+    r"says: each of the 96 probabilities lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its "
     r"frequency.",
     uses=["kernel-law-exact"],
     control="the networks have this many columns more than the law",

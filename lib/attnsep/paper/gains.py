@@ -148,10 +148,10 @@ def gains(n, a, kernel="softmax", *, d=None):
     -----
     Softmax with inverse temperature β: n^{βa(1+a)} and n^{βa}.  Linear and the feature map ReLU: 1 + a in every row.
     Source: Lemma D.2 (completed).  All others are extensions.  Degree β: (1+a)^β; squared ReLU is degree 2.
-    Sigmoid: (1 + n^{-s})/(1 + n^{-s(1+a)}), s = 1 + a and 1.  elu+1: (d + (1+a)√L)/(d + √L).
-    Sparsemax: (1 + (n−1)Δ)/(1 − Δ) with the difference Δ = s a L of the scores.  Entmax: ((δ + r)/r)² with δ = Δ/2 and
-    n r² + 2δ r + δ² = 1.  They see the marked token alone from Δ ≥ 1 and δ ≥ 1 on; hard attention does for every a > 0.
-    Top-k: as softmax, among the tokens that it keeps.
+    With s = 1 + a and 1, Taylor: u((1+a)sL)/u(sL), u(v) = 1 + v + v²/2.  Sigmoid: (1 + n^{-s})/(1 + n^{-s(1+a)}).
+    elu+1: (d + (1+a)√L)/(d + √L).  Sparsemax: (1 + (n−1)Δ)/(1 − Δ) with the difference Δ = s a L of the scores.
+    Entmax: ((δ + r)/r)² with δ = Δ/2 and n r² + 2δ r + δ² = 1.  They see the marked token alone from Δ ≥ 1 and δ ≥ 1
+    on; hard attention does for every a > 0.  Top-k: as softmax, among the tokens that it keeps.
     Claims: lemma-d-2-scores, inverse-temperature, kernel-weights.
 
     Examples
@@ -212,6 +212,11 @@ def _elu(kernel, n, a, s, d):
     return LogGain(_elu_gain, n, (a, require_integer("d", d, least=3)))
 
 
+@_gain_of("taylor")
+def _taylor(kernel, n, a, s, d):
+    return LogGain(_taylor_gain, n, (a, s)) if a else _ONE
+
+
 @_gain_of("sigmoid")
 def _sigmoid(kernel, n, a, s, d):
     if a == 0:
@@ -248,6 +253,12 @@ _ONE = Power(1, 1)
 def _elu_gain(L, a, d, digits, up):
     root = _root(L, digits, up)
     return (d + (1 + a) * root) / (d + root)
+
+
+def _taylor_gain(L, a, s, digits, up):
+    """At x = s L its derivative has the numerator a + a(2 + a)x + a(1 + a)x²/2 > 0, so it rises with L."""
+    low, high = (1 + x + x * x / 2 for x in (s * L, (1 + a) * s * L))
+    return high / low
 
 
 def _sparsemax_gain(L, n, s, digits, up):

@@ -394,7 +394,10 @@ def test_a_factor_that_no_float_holds_meets_the_queries(xp, rng, dtype, beta):
 # Long rows
 
 FEATURES = ("elu+1", "relu", "linear", "performer:4")
-WHOLE = ("softmax", "softmax:0.5", "polynomial:3", "squared-relu", "sigmoid", "topk:7", "sparsemax", "entmax", "hard")
+WHOLE = (
+    "softmax", "softmax:0.5", "polynomial:3", "squared-relu", "taylor", "sigmoid", "topk:7", "sparsemax", "entmax",
+    "hard",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -606,8 +609,8 @@ def test_the_rounding_of_few_terms_counts_as_well():
 # The other kernels
 
 OTHERS = (
-    "softmax:0.5", "polynomial:3", "squared-relu", "sigmoid", "elu+1", "relu", "topk:1", "topk:3", "sparsemax",
-    "entmax", "hard",
+    "softmax:0.5", "polynomial:3", "squared-relu", "taylor", "sigmoid", "elu+1", "relu", "topk:1", "topk:3",
+    "sparsemax", "entmax", "hard",
 )  # fmt: skip
 WIDTHS = ("window:0", "window:1", "window:2", "window:6", "window:7", "window:" + "9" * 30)
 
@@ -669,7 +672,10 @@ def test_memory_of_the_other_kernels(rng, kernel):
 
 
 SIZES = [(2, 3, 0.7), (8, 6, 0.05), (12, 5, 1), (40, 22, 0.5)]  # b = c = 1/2: equal scores are equal floats, too
-SCORED = ("topk:1", "topk:2", "polynomial:5", "squared-relu", "sigmoid", "elu+1", "relu", "sparsemax", "entmax", "hard")
+SCORED = (
+    "topk:1", "topk:2", "polynomial:5", "squared-relu", "taylor", "sigmoid", "elu+1", "relu", "sparsemax", "entmax",
+    "hard",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("kernel", SCORED)

@@ -140,8 +140,8 @@ def test_half_precision_is_refused(kernel):
 # All kernels whose weights depend on the scores alone
 
 NAMES = (
-    "softmax:0", "softmax:0.5", "polynomial:1", "polynomial:3", "polynomial:8", "squared-relu", "sigmoid", "topk:1",
-    "topk:2", "sparsemax", "entmax", "hard",
+    "softmax:0", "softmax:0.5", "polynomial:1", "polynomial:3", "polynomial:8", "squared-relu", "taylor", "sigmoid",
+    "topk:1", "topk:2", "sparsemax", "entmax", "hard",
 )  # fmt: skip
 SHIFTABLE = ("softmax", "softmax:0.5", "topk:2", "sparsemax", "entmax", "hard")
 MASKABLE = ("softmax", "softmax:2", "squared-relu", "sigmoid", "topk:2", "sparsemax", "entmax", "hard")
@@ -198,7 +198,7 @@ def test_a_shift_changes_nothing(rng, kernel):
 
 def test_a_shift_changes_the_others():
     row = np.array([1.0, 2.0])
-    for kernel in ("linear", "polynomial:2", "squared-relu", "sigmoid"):
+    for kernel in ("linear", "polynomial:2", "squared-relu", "taylor", "sigmoid"):
         assert abs(weights(row + 1, kernel) - weights(row, kernel)).max() > 0.01
 
 
@@ -211,7 +211,9 @@ def test_a_masked_token_is_as_one_left_out(xp, rng, kernel, scale):
     np.testing.assert_allclose(to_numpy(masked), wanted, rtol=1e-14)
 
 
-@pytest.mark.parametrize("kernel", ["squared-relu", "sigmoid", "topk:1", "sparsemax", "entmax", "hard", "polynomial:2"])
+@pytest.mark.parametrize(
+    "kernel", ["squared-relu", "taylor", "sigmoid", "topk:1", "sparsemax", "entmax", "hard", "polynomial:2"]
+)
 @pytest.mark.parametrize("row", [[np.nan, 1.0], [np.inf, 1.0], [-np.inf, -np.inf]])
 def test_rows_without_weights_are_refused_without_a_warning(xp, kernel, row):
     with pytest.raises(ValueError, match="scores: a row"):
@@ -250,6 +252,7 @@ LONG = (
     "linear",
     "polynomial:3",
     "squared-relu",
+    "taylor",
     "sigmoid",
     "topk:7",
     "sparsemax",
@@ -281,7 +284,7 @@ def assert_weights(scores, f, kernel):
         f = f * np.sign(total)
     else:
         assert min(values) >= 0
-    order = np.argsort(scores, kind="stable")
+    order = np.argsort(np.abs(scores + 1) if kernel == "taylor" else scores, kind="stable")
     if kernel.startswith("topk"):  # ties at the border go to the lowest index
         assert np.count_nonzero(f) == min(int(kernel[5:]), scores.size)
         return

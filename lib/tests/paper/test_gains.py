@@ -32,6 +32,8 @@ def gain(n, a, own, kernel):
         return mp.exp(number(parameter or 1 if name == "softmax" else 1) * (high - low))
     if name == "sigmoid":
         return (1 / (1 + mp.exp(-high))) / (1 / (1 + mp.exp(-low)))
+    if name == "taylor":
+        return (1 + high + high**2 / 2) / (1 + low + low**2 / 2)
     if name == "elu+1":
         rows = (
             (a, *[0] * (WIDTH - 3), mp.mpf(1) / 3, mp.mpf(2) / 3),
@@ -43,7 +45,7 @@ def gain(n, a, own, kernel):
 
 EXPLICIT = (
     "softmax", "softmax:0", "softmax:0.3", "softmax:1e-5", "linear", "relu", "polynomial:1", "polynomial:7",
-    "polynomial:600", "squared-relu", "sigmoid", "elu+1", "topk:2",
+    "polynomial:600", "squared-relu", "taylor", "sigmoid", "elu+1", "topk:2",
 )  # fmt: skip
 
 
@@ -89,7 +91,7 @@ def test_projections_put_the_right_distance_between_their_weights(n, kernel):
 
 
 def test_a_is_zero_or_hard():
-    for kernel in ("sigmoid", "elu+1", "sparsemax", "entmax", "hard"):
+    for kernel in ("taylor", "sigmoid", "elu+1", "sparsemax", "entmax", "hard"):
         assert gains(5, 0, kernel, d=3) == (Power(1, 1), Power(1, 1))
     assert gains(5, "1e-300", "hard") == (Infinite(), Infinite())
     assert [R.rational() for R in gains(5, 0)] == [1, 1]
@@ -248,7 +250,7 @@ def test_the_marked_token_stands_alone_from_one_strength_on(kernel, at, n, digit
 
 EXTREME = (
     "softmax", "softmax:1e300", "softmax:1e-300", "linear", "polynomial:" + "9" * 300, "polynomial:1" + 60 * "0",
-    "polynomial:100000", "sigmoid", "elu+1", "topk:1", "topk:2", "sparsemax", "entmax", "hard",
+    "polynomial:100000", "taylor", "sigmoid", "elu+1", "topk:1", "topk:2", "sparsemax", "entmax", "hard",
 )  # fmt: skip
 
 

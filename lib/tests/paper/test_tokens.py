@@ -48,6 +48,8 @@ def row_weights(s, sums, kernel, n, d):
     elif name == "topk":
         kept = sorted(range(n), key=lambda i: (-scores[i], i))[: int(parameter)]
         u = [mp.power(n, x) * (i in kept) for i, x in enumerate(u)]
+    elif name == "taylor":
+        u = [1 + L * x + (L * x) ** 2 / 2 for x in u]
     elif name == "sigmoid":
         u = [1 / (1 + mp.power(n, -x)) for x in u]
     elif name == "elu+1":  # ψ(γ √L · 1_d) is one number, and the entries of a key are not negative
@@ -106,8 +108,8 @@ def test_ties_of_linear_attention_are_rational():
 
 
 OTHERS = (
-    "softmax:0", "softmax:1.5", "polynomial:1", "polynomial:5", "squared-relu", "relu", "sigmoid", "elu+1",
-    "sparsemax", "entmax", "hard",
+    "softmax:0", "softmax:1.5", "polynomial:1", "polynomial:5", "squared-relu", "taylor", "relu", "sigmoid",
+    "elu+1", "sparsemax", "entmax", "hard",
 )  # fmt: skip
 SMALL = [  # n, d, a, c with t = 1, 2, 3
     (3, 5, "0", "0.5"), (5, 7, "0.02", "0.05"), (4, 6, "0.6", "0.1"), (2, 3, "0.7", "0.5"), (4, 4, "1", "0.5"),
@@ -529,6 +531,7 @@ def test_kernel_bounds_hold_at_random_parameters(rng):
         "softmax:0.3",
         "linear",
         "polynomial:3",
+        "taylor",
         "elu+1",
         "sigmoid",
         "sparsemax",
