@@ -1,8 +1,8 @@
 """Mutation testing: change the library in one place at a time and see whether a test notices.
 
-    make mutants                        every module of MODULES; writes tools/mutants.json
+    make mutants                                  every module of MODULES; writes tools/mutants.json
     make mutants ONLY=attention.kernels           one module; the others' results stay
-    make mutants ONLY=attention.kernels:survivors only what is listed there as a survivor, to see whether a new test kills it
+    make mutants ONLY=attention.kernels:survivors only what is listed as a survivor: does a new test kill it?
 
 cosmic-ray makes the changes (OPERATORS), in decorated functions too, where mutmut 3 makes none; `Swap` and `Drop` add
 two kinds that it lacks.  Each mutant is written into a copy of the project, never into the project itself, and meets
@@ -52,7 +52,10 @@ MODULES = {
 # One in so many of a long module's mutants, drawn by a hash of each: an edit leaves the lot of the others.
 ONE_IN = {"attention.attend": 4, "attention._streams": 4}
 LEAST = 0.9
-LEAST_OF = {"attention.attend": 0.8, "attention._streams": 0.8}  # where many numbers choose sizes of blocks, or units that cancel, and no result
+LEAST_OF = {
+    "attention.attend": 0.8,
+    "attention._streams": 0.8,
+}  # where many numbers choose sizes of blocks, or units that cancel, and no result
 LIMIT = 4, 10  # times the unchanged tests' processor time, and seconds more
 PATIENCE = 30
 MEMORY = 4 << 30  # bytes; a mutant that asks for more gets a MemoryError

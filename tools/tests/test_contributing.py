@@ -4,16 +4,24 @@ import re
 import tomllib
 
 import nbformat
+import numpy as np
 import pytest
 import yaml
 
 import attnsep
+from attnsep import cli
+from attnsep.attention import kernels, reference
+from attnsep.attention.attend import attend, values
 from attnsep.claims import one_query_weights
 from attnsep.ledger import framework
+from attnsep.paper import gains, tokens
+from attnsep.paper.tokens import TokenData
 from tools.files import CHAPTERS, ROOT
 from tools.guards import closure_problems, read_notebooks
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+CLAIM, _, KERNEL = PAGE.partition("## Add a kernel\n")
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -22,8 +30,8 @@ def followed(nothing_set, monkeypatch):
 
     Whoever follows the page for real runs these tests with the claim in the ledger, so it is taken out first.
     """
-    entered, call = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    (text,) = re.findall(r"^````markdown\n(.*?)^````$", PAGE, re.MULTILINE | re.DOTALL)
+    entered, call = PYTHON.findall(CLAIM)
+    (text,) = re.findall(r"^````markdown\n(.*?)^````$", CLAIM, re.MULTILINE | re.DOTALL)
     ledger = {id: entry for id, entry in framework.LEDGER.items() if f'"{id}",\n' not in entered.partition("mark=")[0]}
     monkeypatch.setattr(framework, "LEDGER", ledger)
     exec(compile(entered, "CONTRIBUTING.md", "exec"), vars(one_query_weights).copy())
@@ -48,6 +56,46 @@ def test_the_cells_complete_the_chapter_and_without_them_the_claim_is_refused(fo
     assert [problem.split(":")[0] for problem in closure_problems(pages, ledger)] == [new.id]
     pages[new.chapter].cells += cells
     assert closure_problems(pages, ledger) == []
+
+
+@pytest.fixture
+def kernel(nothing_set, monkeypatch):
+    """Enter the page's kernel into copies of the tables; return its name, and a function that enters its gain."""
+    made, gain = PYTHON.findall(KERNEL)
+    (name,) = re.findall(r'name="(.*)"', made)
+    monkeypatch.setattr(
+        kernels, "KERNELS", {other: kernels.KERNELS[other] for other in kernels.KERNELS if other != name}
+    )
+    monkeypatch.setattr(gains, "GAINS", {other: gains.GAINS[other] for other in gains.GAINS if other != name})
+    kernels._parsed.cache_clear()
+    exec(compile(made, "CONTRIBUTING.md", "exec"), vars(kernels).copy())
+    yield name, lambda: exec(compile(gain, "CONTRIBUTING.md", "exec"), vars(gains).copy())
+    kernels._parsed.cache_clear()
+
+
+def test_the_kernel_is_known_by_its_name_and_equals_its_twin(kernel):
+    (name, _), rng = kernel, np.random.default_rng(1)
+    row = rng.uniform(-1, 1, 9)
+    np.testing.assert_allclose(kernels.weights(row, name), reference.weights(row.tolist(), name), rtol=1e-14)
+    q, k, v = (rng.uniform(0, 1, shape) - 0.2 for shape in ((3, 4), (5, 4), (5, 2)))
+    wanted = reference.attend(q.tolist(), k.tolist(), v.tolist(), name)
+    np.testing.assert_allclose(attend(q, k, v, kernel=name), wanted, rtol=1e-12)
+    assert name in kernels.usages()
+
+
+def test_without_its_gain_the_kernel_is_sampled_and_with_it_the_law_is_exact(kernel, capsys):
+    name, enter_gain = kernel
+    (words,) = re.findall(rf"attnsep (fires .* --kernel {name})$", KERNEL, re.MULTILINE)
+    assert cli.main(words.split()) == 0
+    sampled = re.match(r"P\[F fires\] ≈ .* \(sampled: .*\nbetween (.*) and (.*), with", capsys.readouterr().out)
+    enter_gain()
+    assert cli.main(words.split()) == 0
+    exact = re.match(r"P\[F fires\] = (.*) \(exact\)", capsys.readouterr().out)
+    assert float(sampled[1]) <= float(exact[1]) <= float(sampled[2])
+    data = TokenData(n=12, d=8, a="0.7", c="0.5")
+    first = values(A := data.matrix(), A, A, data.X(), name)[:, 0] / (0.7 * data.log_n**0.5)
+    p, q, *_ = tokens.weights(12, "0.7", name)
+    np.testing.assert_allclose(first, [p] + [q] * 11, rtol=1e-12)
 
 
 def test_version_and_licenses_are_the_same_everywhere():
