@@ -25,7 +25,7 @@ lab: $(VENV)/.ready-lab  ## open JupyterLab on copies of the chapters in _build/
 	@$(RUN) tools.lab $(if $(EDIT),--edit)
 
 test: $(VENV)/.ready  ## everything CI runs: check, slow tests, training, notebooks against their stored outputs, book, pages, browser
-	@$(RUN) tools.steps format lint unit slow claims ratchet learn notebooks book pages web
+	@$(RUN) tools.steps format lint unit slow notebooks claims ratchet learn book pages web
 
 test-strict: $(VENV)/.ready  ## notebooks, and the claims in them, on a second array library that stands in for a GPU
 	@$(RUN) tools.steps "strict notebooks"
@@ -52,16 +52,30 @@ lock: $(VENV)/.ready  ## pin the newest allowed versions in requirements.lock
 	@$(RUN) tools.lock
 
 test-oldest: $(VENV)-oldest/.ready  ## unit tests, claims, training, notebooks with the oldest allowed versions (Python 3.11)
-	@$(VENV)-oldest/bin/python -m tools.steps unit slow claims learn notebooks
+	@$(VENV)-oldest/bin/python -m tools.steps unit slow notebooks claims learn
 
 test-newest: $(VENV)-newest/.ready  ## the same with the newest allowed versions, whatever the lock says
-	@$(VENV)-newest/bin/python -m tools.steps unit slow claims learn notebooks
+	@$(VENV)-newest/bin/python -m tools.steps unit slow notebooks claims learn
 
-repeat: $(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready  ## reruns, other random draws, chapters twice, kills: what must not depend on luck; about an hour
-	@$(RUN) tools.repeat
+repeat: $(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready  ## other random draws, libraries, threads and versions, chapters twice: what must not depend on luck; about an hour
+	@for seed in $$(seq 20); do \
+	  echo "--- seeds $$seed"; $(VENV)/bin/attnsep verify --jobs 2 --seeds $$seed || exit 1; done
+	@for environment in $(VENV) $(VENV)-oldest $(VENV)-newest; do for library in numpy array_api_strict; do for threads in 1 2; do \
+	  echo "--- $$environment, $$library, $$threads threads"; \
+	  OMP_NUM_THREADS=$$threads $$environment/bin/attnsep verify --compare --backend $$library || exit 1; done; done; done
+	@$(VENV)/bin/python -c "$$CHAPTERS_TWICE"
+
+define CHAPTERS_TWICE
+from tools.notebooks import CHAPTERS, executed, prepare
+prepare()
+for path in sorted(CHAPTERS.glob("*.ipynb")):
+    print("--- twice:", path.name, flush=True)
+    assert executed(path) == executed(path), "two executions differ"
+endef
+export CHAPTERS_TWICE
 
 test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumPy must take over and say so
-	@$(VENV)-cupy/bin/python -m tools.steps fallback unit slow claims notebooks
+	@$(VENV)-cupy/bin/python -m tools.steps fallback unit slow notebooks claims
 
 test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against PyTorch and the package entmax
 	@$(VENV)-oracles/bin/python -m tools.steps oracles
@@ -86,7 +100,7 @@ noticed: $(VENV)/.ready  ## change each number of each statement: from which cha
 gpu:  ## run all on a GPU with PYTHON's own packages and store the result (README: On a GPU)
 	@$(FIND_PYTHON)
 	@$(PYTHON) tools/environment.py
-	@$(PYTHON) -m tools.gpu --backend "$(BACKEND)" --compat "$(COMPAT)" --result "$(RESULT)"
+	@PYTHONPATH="$(CURDIR)/lib:$(COMPAT):$$PYTHONPATH" $(PYTHON) -m tools.gpu --backend "$(BACKEND)" --result "$(RESULT)"
 
 pdf: $(VENV)/.ready  ## print the book as _build/book.pdf; needs Chromium, takes a few minutes
 	@$(RUN) tools.steps book && $(RUN) tools.pdf _build/html _build/book.pdf

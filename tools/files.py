@@ -1,19 +1,14 @@
-"""Files that belong together: an interruption leaves all of them old, or a plan from which all of them become new."""
+"""Files that belong together: they are staged in one folder, and while that folder is there, they are being stored."""
 
-import hashlib
-import json
 import os
 import shutil
-import sys
 from pathlib import Path
 
+from attnsep.files import write
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "lib"))  # `make gpu` runs where the library is not installed
-
-from attnsep.files import require_writable, write  # noqa: E402, F401
-
 CHAPTERS = ROOT / "chapters"
-STAGE = ROOT / ".storing"  # new contents, and plan.json once they are complete
+STAGE = ROOT / ".storing"  # what is to be stored, under the same paths as in the book
 PENDING = (
     "`make notebooks` or `make address` was interrupted while it stored its files, so some are new and some are old; "
     "run the same again, or run `make notebooks`, which first completes that"
@@ -21,10 +16,10 @@ PENDING = (
 
 
 def store(contents):
-    """Replace several files, given as {path: text or bytes}, so that all become new or none.
+    """Replace several files of the book, given as {path: text or bytes}, so that all become new or none.
 
-    All contents are staged first, then the plan is written by one rename: from there on the new ones count, and
-    `finish` completes what is left, be it in a later run.
+    One rename gives the staged files the name that counts: before it, all files are old, and from there on `finish`
+    completes what is left, be it in a later run.
 
     Returns
     -------
@@ -32,36 +27,34 @@ def store(contents):
         Files that somebody else changed in between, and that were left alone.
     """
     finish()
-    STAGE.mkdir()
-    plan = []
-    for number, (path, content) in enumerate(contents.items()):
-        staged = STAGE / str(number)
+    draft = STAGE.with_name(f"{STAGE.name}.tmp")
+    shutil.rmtree(draft, ignore_errors=True)  # of an earlier run that was interrupted before its rename
+    for path, content in contents.items():
+        staged = draft / (path.parent.resolve() / path.name).relative_to(ROOT)
+        staged.parent.mkdir(parents=True, exist_ok=True)
         write(staged, content)
-        plan.append({"path": os.path.relpath(path, ROOT), "old": _digest(path), "new": _digest(staged)})
-    write(STAGE / "plan.json", json.dumps(plan))
+    draft.rename(STAGE)
     return finish()
 
 
 def pending():
-    """Return whether a `store` was interrupted after its plan was complete."""
-    return (STAGE / "plan.json").exists()
+    """Return whether a `store` was interrupted after its rename."""
+    return STAGE.exists()
 
 
 def finish():
-    """Complete an interrupted `store`, or forget one that had no plan yet; return the files that were left alone."""
+    """Complete an interrupted `store`, if there is one; return the files that were left alone."""
     kept = []
+    for staged in sorted(path for path in STAGE.rglob("*") if path.is_file()):
+        path, content = ROOT / staged.relative_to(STAGE), staged.read_bytes()
+        if _is_newer(path, staged) and path.read_bytes() != content:
+            kept.append(os.fspath(path.relative_to(ROOT)))
+        else:
+            write(path, content)
     if pending():
-        for number, row in enumerate(json.loads((STAGE / "plan.json").read_text(encoding="utf-8"))):
-            path = ROOT / row["path"]
-            if _digest(path) == row["old"]:
-                write(path, (STAGE / str(number)).read_bytes())
-            elif _digest(path) != row["new"]:
-                kept.append(row["path"])
-        (STAGE / "plan.json").unlink()
-    shutil.rmtree(STAGE, ignore_errors=True)
+        shutil.rmtree(STAGE)
     return kept
 
 
-def _digest(path):
-    path = Path(path)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
+def _is_newer(path, other):
+    return path.exists() and path.stat().st_mtime_ns > other.stat().st_mtime_ns

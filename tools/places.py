@@ -11,8 +11,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jupyter_core import paths
-
 # Kernels start without these: each changes what a page prints or draws.  ATTNSEP_BACKEND does not (`make test-strict`).
 CHANGING = re.compile(
     "MPLBACKEND|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR.*|XLA_FLAGS|(JAX|NPY)_.*|ATTNSEP_(?!BACKEND|RECORD).*"
@@ -63,10 +61,16 @@ def _matplotlib():
     return [Path(os.environ.get(name) or Path.home() / folder) / "matplotlib" for name, folder in usual.items()]
 
 
+def _jupyter(kind):
+    from jupyter_core import paths  # which `make gpu` may lack
+
+    return [Path(getattr(paths, f"jupyter_{kind}_dir")())]
+
+
 USUAL = {
-    "JUPYTER_CONFIG_DIR": lambda: [Path(paths.jupyter_config_dir())],
-    "JUPYTER_DATA_DIR": lambda: [Path(paths.jupyter_data_dir())],
-    "JUPYTER_RUNTIME_DIR": lambda: [Path(paths.jupyter_runtime_dir())],
+    "JUPYTER_CONFIG_DIR": lambda: _jupyter("config"),
+    "JUPYTER_DATA_DIR": lambda: _jupyter("data"),
+    "JUPYTER_RUNTIME_DIR": lambda: _jupyter("runtime"),
     "IPYTHONDIR": _ipython,
     "MPLCONFIGDIR": _matplotlib,
 }

@@ -24,7 +24,7 @@ STEPS = {
     "oracles": ("-m", "pytest", "-q", "lib/tests/attention/test_kernels_oracles.py"),
     "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),
     "ratchet": ("-m", "tools.ratchet"),
-    "fallback": ("-m", "tools.cupy_fallback"),
+    "fallback": ("-m", "pytest", "-q", "lib/tests/test_arrays_cupy.py"),
     # nbval drives Jupyter, whose own warnings are not ours to turn into errors.
     "notebooks": (*PYTEST, "-p", "nbval", "--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters"),
     "book": (

@@ -7,6 +7,7 @@ import pytest
 from attnsep.arrays import namespace
 from attnsep.checks import text_of
 from attnsep.ledger import framework, tables
+from lib.tests.fuzzing import hurry
 from tools import gpu
 
 PART = {"passed": 5, "failed": 0, "skipped": 1, "seconds": 0.1}
@@ -15,12 +16,11 @@ PART = {"passed": 5, "failed": 0, "skipped": 1, "seconds": 0.1}
 @pytest.fixture
 def quick(monkeypatch):
     """The whole run without its slow parts, and without a trace in this process."""
-    monkeypatch.setattr(gpu, "prepare", lambda *_: None)
+    monkeypatch.setenv("ATTNSEP_BACKEND", "numpy")
     monkeypatch.setattr(gpu, "run_pytest", lambda *words: dict(PART))
-    monkeypatch.setattr(gpu, "N", 100)
-    monkeypatch.setattr(gpu, "ROUNDS", 1)
+    monkeypatch.setattr(gpu, "SIZES", (64,))
     monkeypatch.setattr("attnsep.bench.measure.find_spec", lambda name: None)  # PyTorch takes seconds to load
-    monkeypatch.setitem(gpu.ATTENTION, "numpy", {"float64": (64,), "float32": (8,)})
+    hurry(monkeypatch)
     first = framework.claims()[:2]
     monkeypatch.setattr(framework, "claims", lambda: first)
     monkeypatch.setattr("attnsep.ledger.record.differences", lambda evidence, record: [])
@@ -37,9 +37,7 @@ def test_a_rehearsal_writes_what_the_page_reads(quick, tmp_path, capsys):
     result = json.loads(path.read_text())
     assert result["tests"] == PART
     assert [row["verdict"] for row in result["claims"]["rows"]] == ["holds", "holds"]
-    assert [row["n"] for row in result["timings"]] == [100] * 3 + [64] * 4 + [8] * 2
-    assert result["timings"][3]["function"] == "softmax attention, d = 66, float64"
-    assert set(result["timings"][3]["milliseconds"]) == {"attnsep"}
+    assert {(row["library"], row["n"]) for row in result["bench"]["numpy"]["rows"]} == {("attnsep", 64)}
     assert "2 of" in repr(tables.gpu_table(path))
     assert capsys.readouterr().out.splitlines()[-2] == "12 passed, 0 failed, 2 skipped"
 
@@ -66,11 +64,6 @@ def test_without_cupy_nothing_runs_and_one_sentence_says_why(quick, monkeypatch,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_packages_are_named():
-    assert gpu.missing(("numpy",)) is None
-    assert "lacks no_such_package." in gpu.missing(("numpy", "no_such_package"))
-
-
 @pytest.mark.slow
 def test_a_claim_that_breaks_off_fails_alone(quick, monkeypatch, tmp_path, capsys):
     whole, first = framework.run, framework.claims()[0]
@@ -87,12 +80,12 @@ def test_a_claim_that_breaks_off_fails_alone(quick, monkeypatch, tmp_path, capsy
     assert f"{first.id}: broke off (TypeError), not as expected" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("place", "kept"), [("tools.gpu.timed", 0), ("attnsep.bench.measure._timed", 3)])
-def test_timings_that_break_off_keep_the_rest(quick, monkeypatch, tmp_path, capsys, place, kept):
-    monkeypatch.setattr(place, lambda *_: 1 / 0)
+def test_timings_that_break_off_keep_the_rest(quick, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("attnsep.bench.measure._timed", lambda *_: 1 / 0)
     assert rehearse(tmp_path / "gpu.json") == 1
-    assert len(json.loads((tmp_path / "gpu.json").read_text())["timings"]) == kept
-    assert "timings: broke off" in capsys.readouterr().err
+    result = json.loads((tmp_path / "gpu.json").read_text())
+    assert (result["bench"], len(result["claims"]["rows"])) == (None, 2)
+    assert "bench: broke off" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -104,40 +97,11 @@ def test_pytest_is_counted_and_its_breaking_off_is_a_failure(tmp_path):
     assert gpu.run_pytest(str(tmp_path / "none"))["failed"] == 1
 
 
-def test_processes_share_the_tests_where_there_are_several(monkeypatch):
-    monkeypatch.setattr(gpu, "find_spec", lambda name: name)
-    for cores, words in (
-        (1, ()),
-        (2, ("-p", "xdist", "-n", "2", "--dist", "loadfile")),
-        (64, ("-p", "xdist", "-n", "4", "--dist", "loadfile")),
-    ):
-        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
-        assert gpu.shares() == words
-    monkeypatch.setattr(gpu, "find_spec", lambda name: None)
-    assert gpu.shares() == ()
-
-
-def test_the_gpu_is_named_with_its_versions(monkeypatch):
-    runtime = SimpleNamespace(
-        getDeviceProperties=lambda id: {"name": f"GPU {id}".encode()},
-        runtimeGetVersion=lambda: 12090,
-        driverGetVersion=lambda: 13000,
-    )
+def test_the_gpu_is_named(monkeypatch):
+    runtime = SimpleNamespace(getDeviceProperties=lambda id: {"name": f"GPU {id}".encode()})
     cuda = SimpleNamespace(runtime=runtime, Device=lambda: SimpleNamespace(id=0))
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(__version__="14.2.0", cuda=cuda))
-    found = gpu.machine("cupy")
-    assert found["device"] == "GPU 0"
-    assert {"CuPy": "14.2.0", "CUDA runtime": "12.9", "CUDA driver": "13.0"}.items() <= found["versions"].items()
-
-
-def test_both_libraries_are_timed_on_an_idle_device(monkeypatch):
-    waited = []
-    monkeypatch.setattr(gpu, "N", 10)
-    monkeypatch.setattr(gpu, "synchroniser", lambda library: lambda: waited.append(library))
-    monkeypatch.setattr("attnsep.arrays.namespace", lambda library: namespace("numpy"))
-    rows = gpu.timings("cupy")
-    assert all(set(row["milliseconds"]) == {"numpy", "cupy"} for row in rows)
-    assert waited[:4] == ["numpy", "numpy", "cupy", "cupy"]
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    assert gpu.device("cupy") == "GPU 0"
 
 
 def test_without_python_flint_certified_claims_are_left_out(monkeypatch, capsys):

@@ -53,7 +53,7 @@ def test_a_user_who_has_no_home(monkeypatch, home):
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(Path, "home", none)
-    monkeypatch.setattr("tools.places.paths.get_home_dir", none)
+    monkeypatch.setattr("jupyter_core.paths.get_home_dir", none)
     assert writable_places().keys() == USUAL.keys()
 
 

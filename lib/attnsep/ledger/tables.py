@@ -239,7 +239,7 @@ def gpu_table(path=None):
     rows = [
         ("device", run["device"]),
         ("day (UTC)", run["date"]),
-        ("versions", ", ".join(f"{name} {number}" for name, number in run["versions"].items())),
+        *((f"versions ({name})", _versions(bench)) for name, bench in (run["bench"] or {}).items()),
         ("tests", _counted(run["tests"])),
         ("notebook cells", _counted(run["notebooks"]) if run["notebooks"] else "left out: no Jupyter there"),
         (
@@ -247,7 +247,7 @@ def gpu_table(path=None):
             f"{sum(found.get(e.id, {}).get('as_expected', False) for e in claims())} of {len(claims())} as expected",
         ),
         ("claims that differ from the stored record", len(run["claims"]["differ_from_record"])),
-        *((f"{row['function']}, n = {row['n']}", _milliseconds(row)) for row in run["timings"]),
+        *_timings(run["bench"] or {}),
         *((Link(entry.id, entry.chapter), _gpu_verdict(found.get(entry.id))) for entry in claims()),
     ]
     return Table(header, tuple(rows))
@@ -258,10 +258,19 @@ def _counted(part):
     return f"{counts} in {shown(part['seconds'])} s"
 
 
-def _milliseconds(row):
-    times = ", ".join(f"{library} {shown(median)} ms" for library, median in row["milliseconds"].items())
-    memory = ", ".join(f"{library} {shown(size)} MiB" for library, size in row.get("mebibytes", {}).items())
-    return f"{times}; {memory}" if memory else times
+def _versions(bench):
+    return ", ".join(f"{name} {number}" for name, number in bench["versions"].items())
+
+
+def _timings(benches):
+    """Return a row for each attention and size, with the time and the memory that each library took."""
+    found = {}
+    for name, bench in benches.items():
+        for row in bench["rows"]:
+            size = "" if row["memory"] is None else f" and {shown(row['memory'] / 2**20)} MiB"
+            kind = f"{row['mechanism']}, n = {row['n']}, d = {row['d']}, {row['dtype']}"
+            found.setdefault(kind, []).append(f"{row['library']} ({name}) {shown(1000 * row['median'])} ms{size}")
+    return [(kind, ", ".join(cells)) for kind, cells in found.items()]
 
 
 def _gpu_verdict(row):

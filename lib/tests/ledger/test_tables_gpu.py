@@ -1,15 +1,14 @@
 import json
 
+import attnsep.claims  # noqa: F401 – enters them into the ledger
 from attnsep.ledger.framework import claims
 from attnsep.ledger.tables import gpu_table
 
 FIRST, SECOND, *OTHERS = claims()
+SIZE = {"mechanism": "softmax", "library": "attnsep", "n": 8, "d": 66, "dtype": "float64"}
 RUN = {
     "device": "Some GPU",
-    "backend": "cupy",
     "date": "2026-01-31",
-    "cores": 16,
-    "versions": {"Python": "3.12.1", "CuPy": "14.2.0"},
     "tests": {"passed": 300, "failed": 0, "skipped": 4, "seconds": 20.5},
     "notebooks": None,
     "claims": {
@@ -19,12 +18,11 @@ RUN = {
             {"id": "a-claim-of-the-past", "verdict": "holds", "as_expected": True, "seconds": 0.1},
         ],
         "differ_from_record": ["a sentence"],
-        "seconds": 0.2,
     },
-    "timings": [
-        {"function": "softmax", "n": 1000000, "milliseconds": {"numpy": 8.12, "cupy": 0.2}},
-        {"function": "softmax attention", "n": 8, "milliseconds": {"attnsep": 3.0}, "mebibytes": {"attnsep": 70}},
-    ],
+    "bench": {
+        "numpy": {"versions": {"Python": "3.12.1"}, "rows": [SIZE | {"median": 0.00812, "memory": 70 * 2**20}]},
+        "cupy": {"versions": {"Python": "3.12.1", "CuPy": "14.2.0"}, "rows": [SIZE | {"median": 2e-4, "memory": None}]},
+    },
 }
 
 
@@ -41,12 +39,17 @@ def test_without_a_file_nothing_was_run(tmp_path):
 def test_the_facts_of_a_run(tmp_path):
     rows = shown(tmp_path)
     assert rows["device"] == "Some GPU"
-    assert rows["versions"] == "Python 3.12.1, CuPy 14.2.0"
+    assert rows["versions (cupy)"] == "Python 3.12.1, CuPy 14.2.0"
     assert rows["tests"] == "300 passed, 0 failed, 4 skipped in 20.5 s"
     assert rows["notebook cells"] == "left out: no Jupyter there"
     assert rows["claims that differ from the stored record"] == 1
-    assert rows["softmax, n = 1000000"] == "numpy 8.12 ms, cupy 0.2 ms"
-    assert rows["softmax attention, n = 8"] == "attnsep 3 ms; attnsep 70 MiB"
+    assert rows["softmax, n = 8, d = 66, float64"] == "attnsep (numpy) 8.12 ms and 70 MiB, attnsep (cupy) 0.2 ms"
+
+
+def test_timings_that_broke_off_leave_the_rest(tmp_path):
+    rows = shown(tmp_path, bench=None)
+    assert rows["claims"] == f"1 of {len(OTHERS) + 2} as expected"
+    assert "softmax, n = 8, d = 66, float64" not in rows
 
 
 def test_each_claim_of_the_ledger_has_its_verdict(tmp_path):
