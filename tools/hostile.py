@@ -53,6 +53,7 @@ SETTINGS = {
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     # the product's own
     "ATTNSEP_BACKEND": "nonsense",
+    "ATTNSEP_EVIDENCE": "{odd}",
     "ATTNSEP_FUZZ": "nonsense",
     "ATTNSEP_RECORD": "{odd}/record.json",
     # places

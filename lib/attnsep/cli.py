@@ -29,7 +29,7 @@ from attnsep.files import is_same, require_writable, why
 from attnsep.learn import table
 from attnsep.learn.model import KERNELS
 from attnsep.learn.tasks import TASKS, task
-from attnsep.ledger.framework import alarm_sentence, claims, find
+from attnsep.ledger.framework import alarm_sentence, claims, find, kept
 from attnsep.ledger.ratchet import problems, read_ratchet
 from attnsep.ledger.record import differences, read_record
 from attnsep.paper import tokens
@@ -404,10 +404,13 @@ def _entry(entry, record):
 
 
 def _verify(options):
-    for id in options.ids:
-        find(id)
+    entries = [find(id) for id in dict.fromkeys(options.ids)] or claims()
     xp = namespace(options.backend)
-    evidence = verify(options.ids or None, xp=xp, progress=not options.json, jobs=options.jobs, seeds=options.seeds)
+    found = {entry.id: kept(entry, xp) for entry in entries} if options.compare else {}
+    missing = [entry.id for entry in entries if not found.get(entry.id)]
+    run = verify(missing, xp=xp, progress=not options.json, jobs=options.jobs, seeds=options.seeds)
+    found |= {item.claim.id: item for item in run}
+    evidence = [found[entry.id] for entry in entries]
     if options.json:
         _show_json([item.to_json() for item in evidence], indent=1)
     else:

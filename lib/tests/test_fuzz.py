@@ -1872,6 +1872,11 @@ def _(result, claim, xp):
     assert result.as_expected
 
 
+@fuzz(framework.kept, claim=some(CLAIM), xp=XP)
+def _(result, claim, xp):
+    assert result is None
+
+
 @fuzz(framework.shown, number=st.one_of(st.floats(-1e308, 1e308), some(0, 10**14, Fraction(1, 3))))
 def _(result, number):
     assert math.isclose(float(result), float(number), rel_tol=6e-3) or math.isnan(number)

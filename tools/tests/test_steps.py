@@ -1,5 +1,6 @@
 """The verbs run what they promise, and a failure anywhere becomes an exit status."""
 
+import os
 import re
 import subprocess
 import sys
@@ -50,6 +51,36 @@ def test_notebooks_are_compared_strictly():
 
 def test_claims_are_compared_with_the_record():
     assert steps.STEPS["claims"][-4:] == ("verify", "--compare", "--jobs", "2")
+
+
+def test_claims_count_what_the_notebooks_before_them_found(monkeypatch):
+    """Both get one folder, which is empty when the steps begin, and gone when they end."""
+    asked = {}
+
+    def run(words, env, **_):
+        folder = env.get("ATTNSEP_EVIDENCE")
+        asked[words] = (folder, folder and os.listdir(folder))
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(steps, "STEPS", {name: (name,) for name in ("unit", "notebooks", "claims", "strict notebooks")})
+    monkeypatch.setattr(steps.subprocess, "run", lambda words, **options: run(words[1], **options))
+    monkeypatch.setattr(steps.sys, "executable", "python")
+    monkeypatch.delenv("ATTNSEP_EVIDENCE", raising=False)
+    assert steps.main(list(steps.STEPS)) == 0
+    folder, _ = asked["notebooks"]
+    assert asked == {
+        "unit": (None, None),
+        "notebooks": (folder, []),
+        "claims": (folder, []),
+        "strict notebooks": ("", ""),
+    }
+    assert not os.path.exists(folder)
+
+
+def test_every_verb_runs_the_notebooks_before_the_claims():
+    makefile = (files.ROOT / "Makefile").read_text(encoding="utf-8")
+    both = [line for line in makefile.splitlines() if "tools.steps" in line and re.search(r"\bclaims\b", line)]
+    assert [line for line in both if "notebooks" in line.partition("claims")[2]] == []
 
 
 def test_every_test_is_in_one_step_or_another():

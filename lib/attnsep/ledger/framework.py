@@ -7,20 +7,24 @@ amount v, and leaves all else valid.  Everything a reader sees of a claim's stat
 
 import math
 import numbers
+import os
+import pickle
 import re
 import time
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 
 from attnsep.arrays import backend_name, common_namespace, given_namespace, namespace
 from attnsep.checks import require_choice, require_instance, require_integer, require_items, text_of
+from attnsep.files import write
 from attnsep.processes import ENDED, FreshProcesses
 
 MARKS = ("source", "completed", "extension")
@@ -516,9 +520,50 @@ def check(id):
         If the ledger has no such claim.
     """
     evidence = run(find(id))
+    _keep(evidence)
     print(evidence.line)
     if not evidence.as_expected:
         raise ClaimFailed(f"{id}: expected {evidence.claim.expect}, found: {evidence.line}")
+
+
+def _keep(evidence):
+    """Leave what a chapter found where `kept` finds it, if that is wanted."""
+    if _kept_at(evidence.claim).parent.is_dir():
+        values = {f.name: getattr(evidence, f.name) for f in fields(evidence) if f.name != "claim"}
+        write(_kept_at(evidence.claim), pickle.dumps(values))
+
+
+def kept(claim, xp=None):
+    """Return the evidence that a chapter's `check` left in the folder that ``ATTNSEP_EVIDENCE`` names, or None.
+
+    `make test` names one, so that its chapters run the claims and `attnsep verify --compare` only the others.
+
+    Parameters
+    ----------
+    claim : Claim
+        The entry that was run.
+    xp : module, optional
+        Array namespace on which it was run; evidence of another one does not count.
+
+    Returns
+    -------
+    Evidence or None
+
+    Examples
+    --------
+    >>> kept(find("tensor-trick")) is None  # nobody asked for any
+    True
+    """
+    require_instance("claim", claim, Claim)
+    backend = backend_name(given_namespace(xp))
+    if not _kept_at(claim).is_file():
+        return None
+    found = Evidence(claim=claim, **pickle.loads(_kept_at(claim).read_bytes()))
+    return found if found.backend == backend else None
+
+
+def _kept_at(claim):
+    return Path(os.environ.get("ATTNSEP_EVIDENCE") or os.devnull) / f"{claim.id}.pickle"
 
 
 def verify(ids=None, *, xp=None, progress=False, jobs=1, seeds=0):

@@ -1,5 +1,6 @@
 """The framework itself: what must be refused, what must fail, and how a status comes about."""
 
+import dataclasses
 import json
 import math
 import re
@@ -9,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from attnsep import cli
 from attnsep.arrays import namespace
 from attnsep.ledger import framework, record, tables
 from attnsep.ledger.framework import Case, ClaimFailed, at_least, at_most, equal, to_digits, within
@@ -389,3 +391,31 @@ def test_processes_find_what_one_process_finds():
     assert [row["id"] for row in rows[0]] == list(ids)
     with pytest.raises(ValueError, match="jobs = 0: must be at least 1"):
         framework.verify(ids, jobs=0)
+
+
+def test_what_a_chapter_found_counts_where_both_are_told_one_folder(monkeypatch, tmp_path, capsys):
+    claim = framework.find("tensor-trick")
+    monkeypatch.setenv("ATTNSEP_EVIDENCE", str(tmp_path))
+    assert framework.kept(claim) is None
+    framework.check(claim.id)
+    found = framework.kept(claim)
+    assert f"{found.line}\n" == capsys.readouterr().out
+    assert found.to_json() | {"seconds": 0} == framework.run(claim).to_json() | {"seconds": 0}
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(framework, "backend_name", lambda xp: "cupy")
+        assert framework.kept(claim) is None  # nobody ran it there
+    monkeypatch.setattr(framework, "run", lambda *_: pytest.fail("ran again"))
+    assert cli.main(["verify", "--compare", claim.id]) == 0
+    assert f"ok   {claim.id}: {found.line}\n" in capsys.readouterr().out
+    with pytest.raises(pytest.fail.Exception, match="ran again"):  # without --compare the claim runs
+        cli.main(["verify", claim.id])
+
+
+def test_a_chapter_that_found_something_else_is_noticed(monkeypatch, tmp_path, capsys):
+    claim = framework.find("tensor-trick")
+    monkeypatch.setenv("ATTNSEP_EVIDENCE", str(tmp_path))
+    whole = framework.run(claim)
+    monkeypatch.setattr(framework, "run", lambda *_: dataclasses.replace(whole, cases=whole.cases - 1))
+    framework.check(claim.id)
+    assert cli.main(["verify", "--compare", claim.id]) == 1
+    assert f"{claim.id}: cases is {whole.cases - 1}, the record has {whole.cases}" in capsys.readouterr().err
