@@ -9,11 +9,13 @@ COMPAT ?=
 EDIT ?=
 URL ?=
 REASON ?=
+VERSION ?=
+DRY ?=
 RESULT ?=
 VERB ?= check
 
 .DEFAULT_GOAL := help
-.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants noticed gpu pdf address clean
+.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants noticed gpu release pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +104,9 @@ gpu:  ## run all on a GPU with PYTHON's own packages and store the result (READM
 	@$(PYTHON) tools/environment.py
 	@PYTHONPATH="$(CURDIR)/lib:$(COMPAT):$$PYTHONPATH" $(PYTHON) -m tools.gpu --backend "$(BACKEND)" --result "$(RESULT)"
 
+release: $(VENV)/.ready  ## write VERSION=2.0 wherever it stands, tag it, put PDF and zip of the book into dist (DRY=1: leave files and history)
+	@$(RUN) tools.release "$(VERSION)" $(if $(DRY),--dry-run)
+
 pdf: $(VENV)/.ready  ## print the book as _build/book.pdf; needs Chromium, takes a few minutes
 	@$(RUN) tools.steps book && $(RUN) tools.pdf _build/html _build/book.pdf
 
@@ -109,7 +114,7 @@ address: $(VENV)/.ready  ## write the repository's public address, URL=https://h
 	@$(RUN) tools.address "$(URL)"
 
 clean:  ## remove the environments and all that was built, but not the copies in _build/lab
-	rm -rf $(WHOLE:/.ready=) .pytest_cache .ruff_cache lib/*.egg-info
+	rm -rf dist $(WHOLE:/.ready=) .pytest_cache .ruff_cache lib/*.egg-info
 	for path in _build/*; do test "$$path" = _build/lab || rm -rf "$$path"; done
 	@if test -e _build/lab; then echo "_build/lab was kept: what you changed there is nowhere else."; else rm -rf _build; fi
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
