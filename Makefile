@@ -15,7 +15,7 @@ RESULT ?=
 VERB ?= check
 
 .DEFAULT_GOAL := help
-.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants noticed gpu release pdf address clean
+.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock lock-request test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants noticed gpu release pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,16 @@ format: $(VENV)/.ready  ## put code and notebooks into the project's format
 
 lock: $(VENV)/.ready  ## pin the newest allowed versions in requirements.lock
 	@$(RUN) tools.lock
+
+lock-request:  ## offer a changed requirements.lock as a pull request from the branch `lock`; needs gh
+	@if git diff --quiet requirements.lock; then echo "requirements.lock is as it was."; exit 0; fi; set -e; \
+	git switch --quiet --force-create lock; \
+	git commit --quiet --message "$(LOCKED)" requirements.lock; \
+	git push --quiet --force origin lock; \
+	if test "$$(gh pr list --head lock --state open --json number --jq length)" = 0; then \
+	  gh pr create --head lock --title "$(LOCKED)" --body "make lock; make test passed with it."; fi
+
+LOCKED := The newest allowed versions, by make lock
 
 test-oldest: $(VENV)-oldest/.ready  ## unit tests, claims, training, notebooks with the oldest allowed versions (Python 3.11)
 	@$(VENV)-oldest/bin/python -m tools.steps unit slow notebooks claims learn

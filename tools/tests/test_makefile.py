@@ -35,8 +35,8 @@ def make(folder, *words):
     """Run make with this project's Makefile in another folder; return what it prints."""
     shutil.copy(ROOT / "Makefile", folder)
     command = ["make", "--no-print-directory", *words]
-    plain = {"PATH": os.environ["PATH"]}
-    return subprocess.run(command, cwd=folder, env=plain, check=True, capture_output=True, encoding="utf-8").stdout
+    kept = {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith("GIT_")}
+    return subprocess.run(command, cwd=folder, env=kept, check=True, capture_output=True, encoding="utf-8").stdout
 
 
 def test_clean_keeps_the_readers_copies_and_their_own_environment_and_says_so(tmp_path):
