@@ -256,7 +256,7 @@ def _timed_rows(rows):
     return rows
 
 
-def result_path():
+def _result_path():
     """Return where the result lies that the book shows."""
     return Path(__file__).with_name("bench.json")
 
@@ -269,7 +269,7 @@ def read_result(path=None):
     ValueError
         If there is no such file, or it holds no result.
     """
-    path = result_path() if path is None else path
+    path = _result_path() if path is None else path
     try:
         result = json.loads(read(path))
         _timed_rows(result["rows"])
@@ -286,17 +286,17 @@ def write_result(path, result):
     ValueError, TypeError
         If the result is none or the file cannot be written.
     """
-    text = result_text(result)
+    text = _result_text(result)
     with naming("path", path):
         write(path, text)
 
 
-def result_text(result):
+def _result_text(result):
     """Return a result as text, one row a line.
 
     Examples
     --------
-    >>> json.loads(result_text({"date": "2026-01-31", "rows": [{"n": 1}, {"n": 2}]}))["rows"]
+    >>> json.loads(_result_text({"date": "2026-01-31", "rows": [{"n": 1}, {"n": 2}]}))["rows"]
     [{'n': 1}, {'n': 2}]
     """
     if not isinstance(result, dict) or not isinstance(result.get("rows"), list):

@@ -35,19 +35,19 @@ def read_rows(path=None):
     """
     path = table_path() if path is None else path
     try:
-        return [require_row(from_json(line)) for line in read(path).split("\n") if line.strip()]
+        return [_require_row(from_json(line)) for line in read(path).split("\n") if line.strip()]
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"path = {text_of(path)}: is no table of attnsep learn ({why(error)})") from None
 
 
-def require_row(row):
+def _require_row(row):
     """Return the row of a table, its settings complete and as its task has them, or raise an error that says why not.
 
     Settings of another JSON type, in another order or without a default are the same run.
 
     Examples
     --------
-    >>> require_row({"task": "edge"})
+    >>> _require_row({"task": "edge"})
     Traceback (most recent call last):
     ...
     TypeError: row = {'task': 'edge'}: must be a row of attnsep learn
@@ -76,7 +76,7 @@ def rows_text(rows):
 
 def _require_rows(rows):
     try:
-        return [require_row(row) for row in require_items("rows", rows)]
+        return [_require_row(row) for row in require_items("rows", rows)]
     except (ValueError, TypeError) as error:
         raise type(error)(f"rows: {error}") from None
 
@@ -100,7 +100,7 @@ def add_row(path, row):
     -----
     Several processes may add rows to one table: ``files.locked`` lets one after the other read, change and write it.
     """
-    row = require_row(row)
+    row = _require_row(row)
     with naming("path", path), locked(path):
         rows = read_rows(path) if Path(path).is_file() else []
         write(path, rows_text([other for other in rows if run_of(other) != run_of(row)] + [row]))
@@ -137,7 +137,7 @@ def command(row):
     >>> command(read_rows()[0]).startswith("attnsep learn ")
     True
     """
-    row = require_row(row)
+    row = _require_row(row)
     default = task(row["task"]).settings
     changed = [f"{name}={value}" for name, value in row["settings"].items() if value != default[name]]
     words = f"attnsep learn {row['task']} --kernel {row['kernel']} --seed {row['seed']}"

@@ -63,15 +63,15 @@ def ratchet_text(lines):
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
-def weaker(old, new):
+def _weaker(old, new):
     """Return what makes a claim's new line weaker than its old one, or another claim, in words.
 
     Examples
     --------
     >>> old = dict.fromkeys(FIELDS) | {"cases": 8, "tolerance": 1e-15, "smallest_failing": 1e-12}
-    >>> weaker(old, old | {"cases": 9, "tolerance": 0.0, "smallest_failing": 1e-13})
+    >>> _weaker(old, old | {"cases": 9, "tolerance": 0.0, "smallest_failing": 1e-13})
     []
-    >>> weaker(old, old | {"cases": 7, "smallest_failing": 1e-3})
+    >>> _weaker(old, old | {"cases": 7, "smallest_failing": 1e-3})
     ['cases: 7 after 8', 'smallest_failing: 0.001 after 1e-12']
     """
     if GONE in (new["level"], old["level"]):
@@ -103,7 +103,7 @@ def problems(lines, record):
     for line in lines:
         if line["id"] in last and not line["reason"]:
             found += [
-                f"{line['id']}: {what}, and the ratchet gives no reason" for what in weaker(last[line["id"]], line)
+                f"{line['id']}: {what}, and the ratchet gives no reason" for what in _weaker(last[line["id"]], line)
             ]
         last[line["id"]] = line
     for id, line in _lines_of(record, last).items():
@@ -134,7 +134,7 @@ def extended(lines, record, reasons):
     for id, line in _lines_of(record, last).items():
         if id in last and line == {name: last[id][name] for name in FIELDS}:
             continue
-        worse = weaker(last[id], line) if id in last else []
+        worse = _weaker(last[id], line) if id in last else []
         if worse and not reasons.get(id):
             refused.append(f"{id}: {'; '.join(worse)}")
         added.append(line | {"reason": reasons.get(id) if worse else None})

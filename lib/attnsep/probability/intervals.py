@@ -55,12 +55,12 @@ def exact_fraction(name, value):
         raise ValueError(f"{name} = {text_of(value)}: must be an int, a Fraction or a decimal string") from None
 
 
-def shown_end(end):
+def _shown_end(end):
     """Return a Fraction as text; Python refuses to print very long ones.
 
     Examples
     --------
-    >>> shown_end(Fraction(1, 3)), shown_end(Fraction(10**5000))
+    >>> _shown_end(Fraction(1, 3)), shown_end(Fraction(10**5000))
     ('1/3', 'a number of more than 4300 digits')
     """
     try:
@@ -175,7 +175,7 @@ def interval(low, high=None):
     low = exact_fraction("low", low)
     high = low if high is None else exact_fraction("high", high)
     if low > high:
-        raise ValueError(f"low = {shown_end(low)}, high = {shown_end(high)}: must satisfy low <= high")
+        raise ValueError(f"low = {_shown_end(low)}, high = {_shown_end(high)}: must satisfy low <= high")
     arb, fmpq = _flint().arb, _flint().fmpq
     ends = [arb(fmpq(end.numerator, end.denominator)) for end in (low, high)]
     return Interval(ends[0].lower(), ends[1].upper())
