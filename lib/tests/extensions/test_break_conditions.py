@@ -11,14 +11,7 @@ from attnsep.attention.attend import values
 from attnsep.extensions import break_conditions
 from attnsep.extensions.break_conditions import RaggedData
 from attnsep.paper import tokens
-
-mpmath = pytest.importorskip("mpmath")
-mp = mpmath.mp.clone()
-mp.dps = 60
-
-
-def number(x):
-    return mp.mpf(Fraction(x).numerator) / Fraction(x).denominator
+from lib.tests.digits import mp, number
 
 
 @pytest.mark.parametrize("kernel", ["softmax", "linear"])

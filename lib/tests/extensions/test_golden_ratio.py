@@ -1,21 +1,12 @@
 """The threshold of the mark against 60 digits."""
 
 import math
-from fractions import Fraction
 
 import pytest
 
 from attnsep.extensions import golden_ratio
 from attnsep.paper import tokens
-
-mpmath = pytest.importorskip("mpmath")
-mp = mpmath.mp.clone()
-mp.dps = 60
-
-
-def number(x):
-    x = Fraction(str(x))
-    return mp.mpf(x.numerator) / x.denominator
+from lib.tests.digits import mp, number
 
 
 @pytest.mark.parametrize("n", [2, 100, 65536, 10**300])

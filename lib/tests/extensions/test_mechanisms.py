@@ -10,15 +10,9 @@ from attnsep.arrays import to_numpy
 from attnsep.extensions import mechanisms
 from attnsep.paper import tokens
 from attnsep.paper.tokens import TokenData
+from lib.tests.digits import mp, number
 
-mpmath = pytest.importorskip("mpmath")
-mp = mpmath.mp.clone()
-mp.dps = 60
 FOUR = [*product(("softmax", "linear"), (True, False))]
-
-
-def number(x):
-    return mp.mpf(Fraction(x).numerator) / Fraction(x).denominator
 
 
 def rows(n, d, a, c, kernel, normalised):

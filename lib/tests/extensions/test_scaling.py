@@ -12,15 +12,7 @@ from attnsep.attention.attend import values
 from attnsep.extensions import golden_ratio, scaling
 from attnsep.paper import gains, tokens
 from attnsep.paper.tokens import TokenData
-
-mpmath = pytest.importorskip("mpmath")
-mp = mpmath.mp.clone()
-mp.dps = 60
-
-
-def number(x):
-    x = Fraction(str(x))
-    return mp.mpf(x.numerator) / x.denominator
+from lib.tests.digits import mp, number
 
 
 def test_temperature_is_in_the_firing_probabilities():

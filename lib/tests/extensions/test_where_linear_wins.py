@@ -12,15 +12,9 @@ from attnsep.arrays import to_numpy
 from attnsep.attention.attend import values
 from attnsep.extensions import where_linear_wins
 from attnsep.extensions.where_linear_wins import SHARES, CountData
+from lib.tests.digits import mp, number
 
-mpmath = pytest.importorskip("mpmath")
-mp = mpmath.mp.clone()
-mp.dps = 60
 QUARTER = {"n": 8, "d": 4, "a": 1, "c": "0.5", "share": "1/4"}
-
-
-def number(x):
-    return mp.mpf(Fraction(x).numerator) / Fraction(x).denominator
 
 
 def columns(data, kernel):

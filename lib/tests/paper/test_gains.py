@@ -9,19 +9,11 @@ import pytest
 
 from attnsep.paper import tokens
 from attnsep.paper.gains import Infinite, LogGain, Power, SigmoidRatio, floor_linear, gains, log_enclosure, lowest_floor
-
-mpmath = pytest.importorskip("mpmath")
-mp = mpmath.mp.clone()
-mp.dps = 60
+from lib.tests.digits import mp, number
 
 NS = (2, 16, 10**12 + 39, 10**300)
 STRENGTHS = ("1e-30", "0.05", "0.5", "2.5")
 WIDTH = 7
-
-
-def number(x):
-    x = Fraction(x)
-    return mp.mpf(x.numerator) / x.denominator
 
 
 def gain(n, a, own, kernel):

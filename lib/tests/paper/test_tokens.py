@@ -12,16 +12,10 @@ from attnsep.paper import tokens
 from attnsep.paper.gains import Power, floor_linear
 from attnsep.paper.network import signs
 from attnsep.paper.tokens import TokenData
+from lib.tests.digits import mp, number
 
-mpmath = pytest.importorskip("mpmath")  # a machine that lends its GPU may lack it; nothing here needs a GPU
-mp = mpmath.mp.clone()
-mp.dps = 60
 close = pytest.approx
 KERNELS = ("softmax", "linear")
-
-
-def number(x):
-    return mp.mpf(Fraction(x).numerator) / Fraction(x).denominator
 
 
 def outputs(n, d, a, c, kernel, marked=0):
