@@ -46,7 +46,7 @@ STEPS = {
 # claim, and their lines must be those that NumPy gave.  Not part of `make test`, whose time it would nearly double.
 STEPS["strict notebooks"] = STEPS["notebooks"]
 # Fuzzing: random inputs, many more than the fixed ones that the unit tests take.
-STEPS["fuzz"] = (*PYTEST, "lib/tests/test_fuzz.py", "lib/tests/test_fuzz_cli.py")
+STEPS["fuzz"] = (*PYTEST, "-m", "fuzz", "lib")
 # A step states what must not differ between machines, and leaves alone what its tests themselves should stand.  First
 # what only Python, pytest, Jupyter and Sphinx read: an empty value is as good as none.
 PLAIN = {

@@ -19,11 +19,13 @@ from functools import cache
 
 import array_api_compat
 import numpy as np
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from attnsep.arrays import to_numpy
 from attnsep.bench import measure
+from attnsep.ledger import framework
 
 LONG = os.environ.get("ATTNSEP_FUZZ", "")
 if LONG and not LONG.isdecimal():
@@ -148,27 +150,63 @@ class Entry:
     inputs: int
 
 
-ENTRIES = {}
+FUZZED = set()  # names of functions
+CASES = {}  # entries by their check
 
 
 def name_of(function):
-    """Return module and name, such as data.TokenData.matrix."""
+    """Return module and name, such as paper.tokens.TokenData.matrix."""
     return f"{function.__module__.removeprefix('attnsep.')}.{function.__qualname__}"
 
 
 def fuzz(function, *joint, kept=(), passes_nan=False, about_several=False, inputs=INPUTS, **arguments):
-    """Register the decorated check for a function; `joint` strategies draw several arguments at once."""
+    """Make the decorated check a test: the function is right about what is drawn, or refuses it by name.
+
+    `joint` strategies draw several arguments at once.  A check that is decorated more than once, in a loop, is one test
+    with a case for each function.
+    """
 
     def register(check):
         good = st.tuples(*joint, st.fixed_dictionaries(arguments)).map(
             lambda parts: {k: v for p in parts for k, v in p.items()}
         )
-        ENTRIES[name_of(function)] = Entry(
-            function, good, frozenset({"self", *kept}), check, passes_nan, about_several, inputs
-        )
-        return check
+        cases = CASES.setdefault((check.__module__, check.__qualname__), [])
+        cases.append(Entry(function, good, frozenset({"self", *kept}), check, passes_nan, about_several, inputs))
+        FUZZED.add(name_of(function))
+
+        @pytest.mark.fuzz
+        @pytest.mark.parametrize("entry", list(cases), ids=lambda entry: name_of(entry.function))
+        def test(nothing_set, monkeypatch, entry):
+            meet(entry, monkeypatch)
+
+        return test
 
     return register
+
+
+def meet(entry, monkeypatch):
+    """Let the function of an entry meet as many inputs as the entry says; at least one must be accepted."""
+    accepted = 0
+    monkeypatch.setattr(framework, "LEDGER", dict(framework.LEDGER))
+    hurry(monkeypatch)
+
+    @settings(SETTINGS, max_examples=entry.inputs)
+    @given(st.data())
+    def spoiled_or_not(draws):
+        nonlocal accepted
+        arguments, changed, good = drawn(draws, entry)
+        accepted += attempt(entry, arguments, changed, good)
+
+    @settings(SETTINGS, max_examples=entry.inputs)
+    @given(entry.good)
+    def good(arguments):
+        nonlocal accepted
+        accepted += attempt(entry, arguments, [], arguments)
+
+    spoiled_or_not()
+    if not accepted:
+        good()
+    assert accepted, "no input was accepted, so nothing was checked"
 
 
 def values_in_place_of(name, value):
