@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attnsep.arrays import backend_name, common_namespace, given_namespace, namespace
+from attnsep.arrays import backend_name, common_namespace, given_namespace, namespace, quiet
 from attnsep.checks import require_choice, require_instance, require_integer, require_items, text_of
 from attnsep.files import write
 from attnsep.processes import ENDED, FreshProcesses
@@ -681,7 +681,7 @@ def at_most(value, bound, /, tolerance=0.0, **reached):
     'undecided'
     """
     if _are_rational(value, bound):
-        return Case(Fraction(bound - value) / _size(bound), tolerance, reached)
+        return Case(_slack(bound, value, bound), tolerance, reached)
     bound = _real("bound", bound)
     return Case((bound - _largest("value", value)) / _size(bound), tolerance, reached)
 
@@ -695,7 +695,7 @@ def at_least(value, bound, /, tolerance=0.0, **reached):
     'refuted'
     """
     if _are_rational(value, bound):
-        return Case(Fraction(value - bound) / _size(bound), tolerance, reached)
+        return Case(_slack(value, bound, bound), tolerance, reached)
     bound = _real("bound", bound)
     return Case((_smallest("value", value) - bound) / _size(bound), tolerance, reached)
 
@@ -726,14 +726,16 @@ def equal(value, wanted, /, tolerance=0.0, **reached):
     """
     value, wanted = _signed("value", value), _signed("wanted", wanted)
     if _are_rational(value, wanted):
-        return Case(-abs(Fraction(value - wanted)) / _size(wanted), tolerance, reached)
+        return Case(-abs(_slack(value, wanted, wanted, "value, wanted")), tolerance, reached)
     shapes = [tuple(getattr(side, "shape", ())) for side in (value, wanted)]
     if shapes[0] != shapes[1]:
         raise ValueError(f"value, wanted: shapes {shapes[0]} and {shapes[1]}, must be equal")
     if shapes[0]:
         common_namespace(value=value, wanted=wanted)
     size = _size(_largest("wanted", abs(wanted)))
-    return Case(-_largest("value", abs(value - wanted)) / size, tolerance, reached)
+    with quiet():  # ∞ − ∞ leaves the case undecided
+        difference = abs(value - wanted)
+    return Case(-_largest("value", difference) / size, tolerance, reached)
 
 
 def to_digits(value, wanted, number, /, **reached):
@@ -767,6 +769,17 @@ def tex(number):
     digits, _, power = f"{(top / bottom).normalize():E}".partition("E")
     ten = f"10^{int(power)}" if 0 <= int(power) < 10 else f"10^{{{int(power)}}}"
     return ten if digits == "1" else rf"{digits} \cdot {ten}"
+
+
+def _slack(larger, smaller, size, names="value, bound"):
+    """Return by how much one number is the larger, relative to a size; nothing is rounded, and NumPy's do not wrap."""
+    larger, smaller, size = (int(x) if isinstance(x, numbers.Integral) else x for x in (larger, smaller, size))
+    slack = Fraction(larger - smaller) / _size(size)
+    try:
+        float(slack)  # it will be shown
+    except OverflowError:
+        raise ValueError(f"{names}: their difference is too large for a double") from None
+    return slack
 
 
 def _size(bound):

@@ -419,3 +419,23 @@ def test_a_chapter_that_found_something_else_is_noticed(monkeypatch, tmp_path, c
     framework.check(claim.id)
     assert cli.main(["verify", "--compare", claim.id]) == 1
     assert f"{claim.id}: cases is {whole.cases - 1}, the record has {whole.cases}" in capsys.readouterr().err
+
+
+def test_a_slack_beyond_all_doubles_is_refused_by_name():
+    assert at_most(10**400, 10**401).margin == Fraction(9, 10)
+    assert at_least(0, 10**400).verdict == "refuted"
+    for compare in (at_most, at_least):
+        with pytest.raises(ValueError, match="value, bound: their difference is too large for a double"):
+            compare(10**400, 0)
+    with pytest.raises(ValueError, match="value, wanted: their difference is too large for a double"):
+        equal(10**300, Fraction(1, 10**300))
+
+
+def test_numpys_whole_numbers_do_not_wrap_around():
+    assert at_most(np.uint8(200), 0).verdict == "refuted"
+    assert at_least(np.int64(2**63 - 1), np.int64(-1)).verdict == "holds"
+    assert within(np.uint8(200), -1, 1).verdict == "refuted"
+
+
+def test_infinite_entries_that_are_equal_leave_a_case_undecided():
+    assert equal(np.asarray([np.inf, 1.0]), np.asarray([np.inf, 1.0])).verdict == "undecided"
