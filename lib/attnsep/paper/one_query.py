@@ -18,13 +18,15 @@ from attnsep.checks import (
     text_of,
 )
 from attnsep.probability.sign_sums import (
-    MOST_COLUMNS,
     MOST_TRIALS,
     _hoeffding_or_one,
     _number,
     column_probability,
+    error_limit,
+    fewest_columns,
     fires_probability,
     silent_probability,
+    smallest_size,
 )
 
 
@@ -418,15 +420,14 @@ def query_sizes_bound(delta, tau, low, high, spike, *, n_max=100_000):
     >>> query_sizes_bound("0.1", "0.5", math.log(1.2), math.log(1.4), 4.0)
     (678, 4)
     """
-    delta, threshold, m = (
-        require_probability("delta", delta),
-        float(require_probability("tau", tau)),
-        columns_needed(delta),
-    )
-    for n in range(2, require_integer("n_max", n_max, least=2, most=10**6) + 1):
-        if max(query_errors_bound(n, m, threshold, low, high, spike)) <= delta:
-            return n, m
-    raise ValueError(f"n_max = {n_max}: no n up to it has all four bounds at most delta = {float(delta):g}")
+    delta, tau, m = require_probability("delta", delta), float(require_probability("tau", tau)), columns_needed(delta)
+    sizes = range(2, require_integer("n_max", n_max, least=2, most=10**6) + 1)
+
+    def suffice(n, m):
+        return max(query_errors_bound(n, m, tau, low, high, spike)) <= delta
+
+    missing = f"n_max = {n_max}: no n up to it has all four bounds at most delta = {float(delta):g}"
+    return smallest_size(sizes, lambda n: m, suffice, missing)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -716,19 +717,21 @@ def query_sizes_exact(delta, tau, low, high, spike, shape="flat", *, n_max=10_00
     >>> query_sizes_exact("0.1", "0.5", math.log(1.2), math.log(1.4), 4.0)
     (150, 4)
     """
-    largest = float(require_probability("delta", delta)) * (1 + 1e-12)
-    if largest == 0:
-        raise ValueError(f"delta = {delta!r}: must not be so small that a double takes it for 0")
+    limit = error_limit(delta)
     require_probability("tau", tau)
-    for n in range(2, require_integer("n_max", n_max, least=2, most=10**6) + 1):
-        marked, *others = _query_groups(n, low, high, spike, shape)
-        if (pi := _column(marked, tau)) > 0:
-            # Fewer columns leave softmax silent too often, more only raise the other errors.
-            m = max(1, math.ceil(math.log(largest) / math.log1p(-pi)))  # π ≤ 1/2, since τ > 0
-            # Linear attention on V_1 comes first: as a rule it is what fails, so the others are rarely computed.
-            if m <= MOST_COLUMNS and all(fires_probability(_column(u, tau), m) <= largest for u in reversed(others)):
-                return n, m
-    raise ValueError(f"n_max = {n_max}: no n up to it has all four errors at most delta = {float(delta):g}")
+    sizes = range(2, require_integer("n_max", n_max, least=2, most=10**6) + 1)
+
+    def columns(n):
+        marked, *_ = _query_groups(n, low, high, spike, shape)
+        return fewest_columns(_column(marked, tau), limit)
+
+    def suffice(n, m):
+        _, *others = _query_groups(n, low, high, spike, shape)
+        # Linear attention on V_1 comes first: as a rule it is what fails, so the others are rarely computed.
+        return all(fires_probability(_column(u, tau), m) <= limit for u in reversed(others))
+
+    missing = f"n_max = {n_max}: no n up to it has all four errors at most delta = {float(delta):g}"
+    return smallest_size(sizes, columns, suffice, missing)
 
 
 def _query_groups(n, low, high, spike, shape):

@@ -61,6 +61,9 @@ MOST_SUMS = 20_000  # in the law of several groups
 MOST_COLUMNS = 10**300
 
 
+SHORT = 2**1000  # a double can hold what is smaller
+
+
 MOST_TRIALS = 10**9  # of a binomial, whose tail has about √n terms that count
 
 
@@ -280,22 +283,29 @@ def column_probability(groups, threshold):
         groups = [(abs(_number("weight", w)), require_integer("count", k, least=0)) for w, k in groups]
     except (TypeError, ValueError) as error:
         raise type(error)(f"groups: {error}") from None
-    *few, (last, count) = sorted(((w, k) for w, k in groups if w and k), key=lambda group: group[1]) or [(1, 0)]
-    if (cost := math.prod(k + 1 for _, k in few)) > MOST_SUMS:
+    groups = [(weight, count) for weight, count in groups if weight and count] or [(1, 0)]
+    sizes = abs(threshold) + sum(weight * count for weight, count in groups)
+    rounding = 16 * EPS * sizes if isinstance(sizes, float) else 0
+    # All sums of the smaller groups are listed, and each leaves a binomial tail for the largest group.
+    groups.sort(key=lambda group: group[1])
+    smaller, (weight_of_largest, trials) = groups[:-1], groups[-1]
+    if (cost := math.prod(count + 1 for _, count in smaller)) > MOST_SUMS:
         raise ValueError(f"groups: {cost} sums of all but the largest, must be at most {MOST_SUMS}")
-    sizes = abs(threshold) + last * count + sum(weight * k for weight, k in few)
-    rounding = 0 if isinstance(sizes, Fraction) else 16 * EPS * sizes
     terms = []
-    for plus in product(*(range(k + 1) for _, k in few)):
-        if not (mass := math.prod(_row(k)[0][b] for b, (_, k) in zip(plus, few, strict=True))):
+    for plus in product(*(range(count + 1) for _, count in smaller)):
+        listed = list(zip(plus, smaller, strict=True))
+        mass = math.prod(_row(count)[0][successes] for successes, (_, count) in listed)
+        if not mass:
             continue  # most of a long row is below the least double
-        rest = threshold - sum(weight * (2 * b - k) for b, (weight, k) in zip(plus, few, strict=True))
-        terms.append(mass * binomial_tail(count, _least_plus(count, last, rest, rounding)))
+        rest = threshold - sum(weight * (2 * successes - count) for successes, (weight, count) in listed)
+        terms.append(mass * binomial_tail(trials, _least_plus(trials, weight_of_largest, rest, rounding)))
     return math.fsum(terms)
 
 
 def _least_plus(n, weight, s, rounding):
     """Smallest number r of plus signs with weight (2r − n) > s, where sums within the rounding of s are ties."""
+    if not rounding:
+        return (n + min(max(int(s // weight), -n - 2), n + 2)) // 2 + 1
     if rounding > weight / 4 and abs(s) <= weight * n + 2 * rounding:
         raise ValueError("threshold: doubles cannot tell it from the sums next to it; pass Fractions or strings")
     x = min(max(s / weight, -n - 2), n + 2)  # beyond all sums, where rounding does not matter either
@@ -332,8 +342,77 @@ def silent_probability(pi, m):
     return (1 - pi) ** m if pi >= 0.5 else math.exp(m * math.log1p(-pi))  # 1 − π is exact from 1/2 on
 
 
+def fewest_columns(pi, limit):
+    """Return the smallest number m of columns with (1 − π)^m ≤ limit, or None if none up to 10^300 is enough.
+
+    Examples
+    --------
+    >>> fewest_columns(0.5, 0.1), fewest_columns(1.0, 0.1), fewest_columns(0.0, 0.1)
+    (4, 1, None)
+    """
+    pi, _ = _require_columns(pi, 1)
+    limit = require_positive("limit", limit)
+    if pi == 0:
+        return None
+    m = math.log(limit) / math.log1p(-pi) if pi < 1 else 1  # inf where π is the least double
+    return max(1, math.ceil(m)) if m <= MOST_COLUMNS else None
+
+
+def error_limit(delta):
+    """Return δ as a double that is larger by 10^-12 of it, the accuracy of the laws: an error that equals δ is allowed.
+
+    Examples
+    --------
+    >>> error_limit("0.1") - 0.1 < 1e-12
+    True
+    """
+    limit = float(require_probability("delta", delta)) * (1 + 1e-12)
+    if limit == 0:
+        raise ValueError(f"delta = {text_of(delta)}: must not be so small that a double takes it for 0")
+    return limit
+
+
+def smallest_size(sizes, columns, suffice, missing):
+    """Smallest size at which a network with the fewest columns that fire where they must is silent where it must.
+
+    Parameters
+    ----------
+    sizes : iterable of int
+        Sizes to try, in order.
+    columns : callable
+        Takes a size; returns the fewest columns m, or None if no number is enough.  Fewer leave the network silent too
+        often, more only raise the other errors.
+    suffice : callable
+        Takes a size and m; returns whether the other errors are small enough.
+    missing : str
+        What to say if no size is enough.
+
+    Returns
+    -------
+    tuple of int
+        The size and m.
+
+    Raises
+    ------
+    ValueError
+        If no size is enough.
+
+    Examples
+    --------
+    >>> smallest_size(range(2, 9), lambda n: n // 2, lambda n, m: n * m > 10, "none up to 8")
+    (6, 3)
+    """
+    for size in sizes:
+        m = columns(size)
+        if m is not None and suffice(size, m):
+            return size, m
+    raise ValueError(missing)
+
+
 def _number(name, value):
-    """Return a finite float as it is, any other real number or string as a Fraction."""
+    """Return a finite float and an integer as they are, any other real number or string as a Fraction."""
+    if type(value) is int and abs(value) < SHORT:
+        return value  # a Fraction would take ten times as long
     if not isinstance(value, float):
         return _rational(name, value)
     if not math.isfinite(value):

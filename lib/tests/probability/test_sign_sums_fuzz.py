@@ -67,3 +67,30 @@ def test_more_columns_fire_more_often(result, pi, m):
 def test_silent_is_what_does_not_fire(result, pi, m):
     assert 0 <= result <= 1
     assert math.isclose(result + sign_sums.fires_probability(pi, m), 1, rel_tol=1e-9)
+
+
+@fuzz(sign_sums.fewest_columns, pi=PI, limit=some(0.1, 0.5, Fraction(1, 3), 1.5))
+def test_fewer_columns_are_silent_too_often(result, pi, limit):
+    if result is not None:
+        assert sign_sums.silent_probability(pi, result) <= float(limit) * (1 + 1e-9)
+        assert result == 1 or sign_sums.silent_probability(pi, result - 1) >= float(limit) * (1 - 1e-9)
+
+
+@fuzz(sign_sums.error_limit, delta=some(0.1, "0.5", Fraction(1, 3), 1e-300))
+def test_the_limit_is_the_error_but_for_rounding(result, delta):
+    near(result, float(number(delta)))
+
+
+@fuzz(
+    sign_sums.smallest_size,
+    sizes=st.just(range(1, 9)),
+    columns=some(lambda n: n, lambda n: None if n < 5 else 2),
+    suffice=some(lambda n, m: n + m > 4),
+    missing=st.just("sizes: none is enough"),
+    kept={"*"},
+)
+def test_no_smaller_size_is_enough(result, sizes, columns, suffice, missing):
+    size, m = result
+    assert m == columns(size)
+    assert suffice(size, m)
+    assert not any(columns(n) and suffice(n, columns(n)) for n in range(1, size))
