@@ -93,11 +93,10 @@ def drawn():
 def patterns(point, a):
     """Return, for each pattern of signs, the plus signs needed and how many numbers of them tie with the threshold."""
     gap = Fraction(point["gap"])
-    rows = gains.gains(point["n"], a, point["kernel"], d=point["d"])
     sides = []
     for shift in (0, Fraction(1, 10**900)) if gap else (0,):  # a sum that ties exceeds a threshold a little lower
         data = TokenData(n=point["n"], d=point["d"], a=a, c=point["c"], gap=gap - shift)
-        sides.append([tokens.least_plus(data, rows, *signs) for signs in SIGNS])
+        sides.append([tokens.Law(data, point["kernel"]).least_plus(tokens.Signs(*signs)) for signs in SIGNS])
     return [(least, least - lower) for least, lower in zip(sides[0], sides[-1], strict=True)]
 
 
@@ -139,7 +138,7 @@ def check_law(shown, point, name, a, kernel):
     n, d, m, c, gap = (point[key] for key in ("n", "d", "m", "c", "gap"))
     found = patterns(point | {"kernel": kernel}, a)
     pi = sum(tail(d - 3, least) for least, _ in found) / 8
-    value = tokens.column_probability(n, d, a, c, kernel, gap)
+    value = tokens.law(n, d, a, c, kernel, gap).column_probability()
     same(shown[f"pi-{name}"], value, lambda: precisely(pi))
     same(shown[f"not-pi-{name}"], float(1 - pi), lambda: precisely(1 - pi))
     exponent = m * mpmath.log1p(-precisely(pi)) if pi < 1 else -mpmath.inf
@@ -153,7 +152,7 @@ def check_row(shown, point, i, a):
     n, d, kernel = point["n"], point["d"], point["kernel"]
     w = tokens.weights(n, a, kernel)
     rows = gains.gains(n, a, kernel)
-    values = tokens.values_closed(n, d, a, point["c"], kernel)
+    values = tokens.law(n, d, a, point["c"], kernel).values()
     root, b, t = mpmath.sqrt(mpmath.log(n)), precisely(1 - Fraction(point["c"])), n // (d - 2)
     for row, R, p, rest, value in zip(("marked", "other"), rows, w[:2], w[2:], values, strict=True):
         odds = odds_of(R, n)
@@ -244,7 +243,7 @@ def test_a_link_brings_the_parameters_back(tab):
     )
     assert page.input_value("#explorer-n") == "512"
     assert page.input_value("#explorer-parameter") == "16"
-    value = tokens.fires_probability(512, 130, 7, "0.1", "0.5", "polynomial:16")
+    value = tokens.law(512, 130, "0.1", "0.5", "polynomial:16").fires(7)
     assert_rounded(page.text_content("[data-show=fires-chosen-0]"), value)
     page.fill("#explorer-m", "8")
     page.wait_for_url("**/explorer.html?n=512&d=130&m=8&a0=1%2F10&a1=0.8&c=0.5&gap=0.1&kernel=polynomial%3A16")
@@ -266,7 +265,7 @@ def test_the_keyboard_is_enough_and_a_screen_reader_hears_the_result(tab):
     page.keyboard.press("Tab")
     page.keyboard.press("Control+a")
     page.keyboard.type("1")
-    value = tokens.fires_probability(1024, 3, 1, "0.7", "0.5")
+    value = tokens.law(1024, 3, "0.7", "0.5").fires(1)
     assert_rounded(page.text_content("[data-show=fires-chosen-1]"), value)
     page.wait_for_function(
         """p => document.querySelector("[role=status]").textContent.includes(p)""", arg=f"{value:.3g}"

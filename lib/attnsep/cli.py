@@ -35,8 +35,8 @@ from attnsep.ledger.record import differences, read_record
 from attnsep.paper import tokens
 from attnsep.paper.gains import has_gain
 from attnsep.paper.network import signs
-from attnsep.paper.tokens import TokenData
-from attnsep.probability.sign_sums import clopper_pearson, fires_probability
+from attnsep.paper.tokens import Law, TokenData
+from attnsep.probability.sign_sums import clopper_pearson
 
 MOST_SIGNS = 10**8
 ALARM = 1e-6
@@ -318,9 +318,8 @@ def _fires_row(options):
     data = TokenData(n=options.n, d=options.d, a=options.a, c=options.c, gap=options.gap)
     require_integer("seed", options.seed, least=0)
     require_integer("draws", options.draws, least=1)  # though an exact law needs none
-    parameters = (data.n, data.d, options.m, data.a, data.c, options.kernel, data.gap)
     sampled = not has_gain(options.kernel)
-    found = _sampled(options, parameters) if sampled else _exact(options, parameters, data)
+    found = _sampled(options, data) if sampled else _exact(options, Law(data, options.kernel))
     return {
         "kernel": options.kernel,
         "n": data.n,
@@ -347,33 +346,29 @@ class _Found(NamedTuple):
     draws: int | None = None
 
 
-def _exact(options, parameters, data):
-    if options.kernel in PAIR:
-        low, high = tokens.fires_bounds(*parameters)
-    else:
-        n, d, m, *rest = parameters
-        low, high = tokens.kernel_bounds(n, d, *rest)
-        low, high = fires_probability(low, m), min(1.0, m * high)
+def _exact(options, law):
+    low, high = law.fires_bounds(options.m, by="theorem" if options.kernel in PAIR else "mark")
     side = "at least" if low > 0 else "at most"
-    return _Found(tokens.fires_probability(*parameters), low or high, side, _instance(options, data))
+    return _Found(law.fires(options.m), low or high, side, _instance(options, law))
 
 
-def _sampled(options, parameters):
+def _sampled(options, data):
     draws = options.draws
     one, hits = (
-        which_attentions.fired_networks(np.random.default_rng(options.seed), *parameters, draws=number)
+        which_attentions.fired_networks(
+            np.random.default_rng(options.seed), data, options.m, options.kernel, draws=number
+        )
         for number in (1, draws)
     )
     return _Found(hits / draws, None, None, one == 1, list(clopper_pearson(hits, draws, ALARM)), draws)
 
 
-def _instance(options, data):
+def _instance(options, law):
     """Return the verdict on the signs that the seed draws, or None where they would fill the memory."""
-    if data.d * options.m > MOST_SIGNS:
+    d = law.data.d
+    if d * options.m > MOST_SIGNS:
         return None
-    return tokens.instance_fires(
-        signs(np.random.default_rng(options.seed), data.d, options.m, np), data, options.kernel
-    )
+    return law.fires_on(signs(np.random.default_rng(options.seed), d, options.m, np))
 
 
 def _sizes(options):

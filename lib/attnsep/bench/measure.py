@@ -22,7 +22,7 @@ from attnsep.attention.attend import attend, values
 from attnsep.attention.kernels import PAIR
 from attnsep.bench.cost import DTYPES, OURS, PEER
 from attnsep.checks import require_choice, require_integer, require_items, require_positive
-from attnsep.paper.tokens import TokenData, values_closed
+from attnsep.paper.tokens import Law, TokenData
 from attnsep.processes import ENDED, FreshProcesses
 
 N = tuple(2**k for k in range(4, 18))
@@ -94,7 +94,7 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
     multiple of 16, left out where a GPU has no room for it; linear attention on positive ones, so that no row sum
     cancels, PyTorch's as two products over a row sum.  No two query rows are equal, and the search for equal ones is
     off.  ``token data`` is ``attention.values`` for softmax on token data, where n = (d − 2)t; ``closed form`` is
-    ``tokens.values_closed`` on the same.
+    ``Law.values`` on the same.
     Memory on Linux is that of a fresh process.  Extension.
 
     Examples
@@ -150,7 +150,7 @@ def _calls(xp, n, d, dtype):
         data = TokenData(n=n, d=d, **STRENGTHS)
         A, X = (make(xp, getattr(xp, dtype)) for make in (data.matrix, data.X))
         calls["token data", OURS] = lambda: values(A, A, A, X)
-        calls["closed form", OURS] = lambda: values_closed(n, d, **STRENGTHS)
+        calls["closed form", OURS] = lambda: Law(TokenData(n=n, d=d, **STRENGTHS)).values()
     return calls
 
 

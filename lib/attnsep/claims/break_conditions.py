@@ -13,8 +13,6 @@ from attnsep.claims.mechanisms import FAR_OFF, SHAPES, TRIED, M
 from attnsep.claims.one_column import all_signs, stated_bound
 from attnsep.claims.one_query_weights import BOUND_ROUNDING, rounding
 from attnsep.claims.token_datasets import A0, A1, GAP, C
-from attnsep.extensions import break_conditions
-from attnsep.extensions.break_conditions import RaggedData
 from attnsep.ledger.framework import BESIDE, Case, at_least, at_most, claim, definition, equal, exactly, generator
 from attnsep.ledger.sampled import inside_clopper_pearson
 from attnsep.paper import gains as exact_gains
@@ -46,15 +44,15 @@ def break_1_strong_mark(xp, broken=None):
         a = Fraction(math.ceil(100 * math.sqrt(n / 10)), 100) * (1 - exactly(broken))
         if broken is None and 10 * a * (1 + a) <= n + a:
             raise ArithmeticError(f"a = {a}: too small for n = {n}")
-        pi = tokens.column_probability(n, d, a, c, "linear")
+        pi = tokens.law(n, d, a, c, "linear").column_probability()
         yield at_least(pi, 0.125, 1e-12, n=n, d=d, a=float(a), c=float(c))
     if broken is None:
         for n, d in SHAPES:  # the least a, to 9 decimals, with 10a(1+a) > n + a, that is 10a² + 9a > n
             a = Fraction(math.isqrt((81 + 40 * n) * 10**18) - 9 * 10**9, 20 * 10**9) + Fraction(1, 10**9)
-            pi = tokens.column_probability(n, d, a, C, "linear")
+            pi = tokens.law(n, d, a, C, "linear").column_probability()
             yield at_least(pi, 0.125, 1e-12, n=n, d=d, a=float(a), c=float(C))
     # Two tokens of one class: 10a(1+a) = 2.4 > n + a = 2.2, and the bound is attained.
-    pi = tokens.column_probability(2, 3, Fraction(1, 5), Fraction(9, 10), "linear")
+    pi = tokens.law(2, 3, Fraction(1, 5), Fraction(9, 10), "linear").column_probability()
     yield at_least(pi, 0.125, 1e-12, n=2, d=3, a=0.2)
 
 
@@ -75,8 +73,8 @@ def break_1_strong_mark(xp, broken=None):
 def break_1_linear_separates(xp, broken=None):
     for n, d in SHAPES:
         a = Fraction(round(100 * math.sqrt(n / 5)), 100) * (1 - exactly(broken))
-        yield at_least(tokens.fires_probability(n, d, M, a, C, "linear"), 0.94, n=n, d=d, a=float(a))
-        yield at_most(tokens.fires_probability(n, d, M, A0, C, "linear"), 0.004, n=n, d=d, a=float(A0))
+        yield at_least(tokens.law(n, d, a, C, "linear").fires(M), 0.94, n=n, d=d, a=float(a))
+        yield at_most(tokens.law(n, d, A0, C, "linear").fires(M), 0.004, n=n, d=d, a=float(A0))
 
 
 @claim(
@@ -132,12 +130,8 @@ def ragged_law(xp, broken=None):
     for sizes, a, c, kernel in product(
         ((2, 1), (5,), (3, 1, 1), (1, 4, 2, 1), (2, 2, 3, 1, 1), (6, 2, 1)), (0, 1, 2), ("0.5", "0.9"), tokens.KERNELS
     ):
-        data, n = RaggedData(class_sizes=sizes, a=a, c=c, marked_class=len(sizes) - 1), sum(sizes)
-        A = [
-            [0, *(data.b * (k == own) for own in range(len(sizes))), data.c]
-            for k, s in enumerate(sizes)
-            for _ in range(s)
-        ]
+        data, n = TokenData(class_sizes=sizes, a=a, c=c, marked=len(sizes) - 1), sum(sizes)
+        A = [[0, *(data.b * (k == own) for own in range(len(sizes))), data.c] for k in data.classes(np).tolist()]
         A[data.marked][0] = data.a
         gains = [Fraction(R.base) ** int(R.exponent) for R in exact_gains.gains(n, a, kernel)]
         rows = [
@@ -147,16 +141,14 @@ def ragged_law(xp, broken=None):
         rows = [[x / (R + n - 1) for x in row] for row, R in zip(rows, gains, strict=True)]
         tops = [max(sum(x * s for x, s in zip(row, y, strict=True)) for row in rows) for y in all_signs(data.d)]
         fired = Fraction(sum(top > data.c + GAP for top in tops), len(tops))
-        less = RaggedData(class_sizes=sizes, a=a, c=c, marked_class=len(sizes) - 1, gap=GAP - exactly(broken))
-        yield equal(
-            Fraction(break_conditions.column_probability(less, kernel)), fired, n=n, d=data.d, a=a, c=float(data.c)
-        )
+        less = TokenData(class_sizes=sizes, a=a, c=c, marked=len(sizes) - 1, gap=GAP - exactly(broken))
+        yield equal(Fraction(tokens.Law(less, kernel).column_probability()), fired, n=n, d=data.d, a=a, c=float(data.c))
 
 
 def _one_large(n, share, a, c=C):
     """Return data with one class of share × n tokens and all others alone, one of them marked."""
     large = round(n * share)
-    return RaggedData(class_sizes=(large, *[1] * (n - large)), a=a, c=c, marked_class=1)
+    return TokenData(class_sizes=(large, *[1] * (n - large)), a=a, c=c, marked=1)
 
 
 RAGGED = (
@@ -186,8 +178,8 @@ def ragged_softmax_fires(xp, broken=None):
     shapes = ((2,), *RAGGED) if broken is None else ((1,) * 4096,)  # (2,) attains the bound at c = 0.5
     for sizes, c in product(shapes, (Fraction(1, 10), C, Fraction(9, 10))):
         for k in {0, len(sizes) - 1}:
-            data = RaggedData(class_sizes=sizes, a=A1 - exactly(broken), c=c, marked_class=k)
-            yield at_least(break_conditions.column_probability(data), 0.125, 1e-12, n=data.n, d=data.d, c=float(c))
+            data = TokenData(class_sizes=sizes, a=A1 - exactly(broken), c=c, marked=k)
+            yield at_least(tokens.Law(data).column_probability(), 0.125, 1e-12, n=data.n, d=data.d, c=float(c))
 
 
 @claim(
@@ -211,11 +203,11 @@ def ragged_silent(xp, broken=None):
     ):
         bound = stated_bound(sum(sizes), sizes[0], Counter(sizes[1:]).items(), a, c, kernel)
         if 0 < bound < 1:
-            data = RaggedData(class_sizes=sizes, a=a, c=c, gap=GAP - exactly(broken))
+            data = TokenData(class_sizes=sizes, a=a, c=c, gap=GAP - exactly(broken))
             reached = {"n": data.n, "d": data.d, "c": float(c)}
-            ours = break_conditions.column_bound(RaggedData(class_sizes=sizes, a=a, c=c), kernel)
+            ours = tokens.Law(TokenData(class_sizes=sizes, a=a, c=c), kernel).column_bounds()[1]
             yield equal(ours, bound, BOUND_ROUNDING, **reached)
-            yield at_most(break_conditions.column_probability(data, kernel), bound, **reached)
+            yield at_most(tokens.Law(data, kernel).column_probability(), bound, **reached)
 
 
 @claim(
@@ -235,7 +227,7 @@ def ragged_silent(xp, broken=None):
 def ragged_half_in_one_class(xp, broken=None):
     for (n, _), kernel in product(SHAPES, tokens.KERNELS):
         data = _one_large(n, 0.5 - (broken or 0.0), A0)
-        yield at_most(abs(break_conditions.column_probability(data, kernel) - 0.25), 1e-6, n=n, d=data.d)
+        yield at_most(abs(tokens.Law(data, kernel).column_probability() - 0.25), 1e-6, n=n, d=data.d)
 
 
 @claim(
@@ -256,10 +248,10 @@ def ragged_half_in_one_class(xp, broken=None):
 def ragged_threshold_share(xp, broken=None):
     for (n, bound), kernel in product(((4096, 1e-4), (16384, 1e-12)), tokens.KERNELS):
         data = _one_large(n, 0.15 + (broken or 0.0), A0)
-        yield at_most(break_conditions.column_probability(data, kernel), bound, n=n, d=data.d)
+        yield at_most(tokens.Law(data, kernel).column_probability(), bound, n=n, d=data.d)
         if broken is None:
             more = _one_large(n, 0.25, A0)
-            yield at_least(break_conditions.column_probability(more, kernel), 0.249, n=n, d=more.d)
+            yield at_least(tokens.Law(more, kernel).column_probability(), 0.249, n=n, d=more.d)
 
 
 @claim(
@@ -283,8 +275,8 @@ def break_3_sizes_must_match(xp, broken=None):
         more = round((broken or 0) * 4 * (d - 2)) + 1
         found = []
         for a in (A0, A1):
-            data = RaggedData(class_sizes=(4 + more, *[4] * (d - 3)), a=a, c=C, marked_class=1)
-            found.append(break_conditions.fires_probability(data, M))
+            data = TokenData(class_sizes=(4 + more, *[4] * (d - 3)), a=a, c=C, marked=1)
+            found.append(tokens.Law(data).fires(M))
         yield at_most(found[1] - found[0], 0.1, n=data.n, d=d, m=M)
 
 
@@ -307,7 +299,7 @@ def break_3_sizes_must_match(xp, broken=None):
 def break_3_bounds_must_hold(xp, broken=None):
     for n, d in SHAPES:
         a0 = Fraction(3, 10) + exactly(broken)
-        on_d0, on_d1 = (tokens.fires_probability(n, d, M, a, C) for a in (a0, A1))
+        on_d0, on_d1 = (tokens.law(n, d, a, C).fires(M) for a in (a0, A1))
         yield at_most(on_d1 - on_d0, 0.1, n=n, d=d, m=M)
 
 
@@ -328,11 +320,11 @@ def break_3_bounds_must_hold(xp, broken=None):
 def ragged_simulated(xp, broken=None):
     rng, draws = generator(4300), 20_000
     for sizes, a, kernel in product(((60, *[1] * 60), (2,) * 20 + (5,) * 10, (9, 1, 4)), (A0, A1), tokens.KERNELS):
-        data = RaggedData(class_sizes=sizes, a=a, c="0.6", marked_class=1)
+        data = TokenData(class_sizes=sizes, a=a, c="0.6", marked=1)
         A = data.matrix(xp)
         X = xp.ones((data.d, data.d), dtype=xp.float64)
         largest = np.max(to_numpy(values(A, A, A, X, kernel)) @ signs(rng, data.d, draws, np), axis=0)
         fired = int(np.sum(largest > data.tau))
-        shifted = RaggedData(class_sizes=sizes, a=a, c="0.6", marked_class=1, gap=GAP + exactly(broken))
-        law = break_conditions.column_probability(shifted, kernel)
+        shifted = TokenData(class_sizes=sizes, a=a, c="0.6", marked=1, gap=GAP + exactly(broken))
+        law = tokens.Law(shifted, kernel).column_probability()
         yield inside_clopper_pearson(fired, draws, law, n=data.n, d=data.d, a=float(a))

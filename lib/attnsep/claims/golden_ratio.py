@@ -195,11 +195,11 @@ def _strength_for(s, n):
 )
 def golden_ratio_is_slow(xp, broken=None):
     a, d = Fraction(3, 5) - exactly(broken), 20_002
-    found = tokens.fires_probability(65536, 16386, 10, a, C)
+    found = tokens.law(65536, 16386, a, C).fires(10)
     yield to_digits(found, 0.737, 3, n=65536, d=16386)
     for power in (*range(5, 21, 3), *range(28, 300, 30)):
         n = (d - 2) * 10 ** (power - 4)
-        pi = tokens.column_probability(n, d, a, C)
+        pi = tokens.law(n, d, a, C).column_probability()
         yield at_least(pi, 0.12, n=n, d=d) if n < 10**20 * 3 else at_most(pi, 1e-6, n=n, d=d)
 
 
@@ -290,7 +290,7 @@ def temperature_window(xp, broken=None):
     ):
         b = Fraction(beta) * (1 + exactly(broken))
         for a, fires in ((A0, fires_0), (A1, fires_1)):
-            found = tokens.fires_probability(n, d, m, a, C, f"softmax:{b}")
+            found = tokens.law(n, d, a, C, f"softmax:{b}").fires(m)
             reached = {"n": n, "d": d, "m": m, "a": float(a), "beta": float(b)}
             yield at_least(found, 0.94, **reached) if fires else at_most(found, 1e-6, **reached)
 
@@ -320,6 +320,6 @@ def root_d_hides_the_mark(xp, broken=None):
         beta = Fraction(1, root) + exactly(broken)
         strong = (math.sqrt(1 + 4 * 1.19 * root) - 1) / 2
         for a in (A0, A1, strong):
-            found = tokens.fires_probability(4 * (d - 2), d, 10, a, C, f"softmax:{beta}")
+            found = tokens.law(4 * (d - 2), d, a, C, f"softmax:{beta}").fires(10)
             reached = {"n": 4 * (d - 2), "d": d, "m": 10, "a": float(a)}
             yield at_least(found, 0.999, **reached) if a == strong else at_most(found, 0.005, **reached)

@@ -137,7 +137,7 @@ def values_in_closed_form(xp, broken=None):
         A = _changed(data, a=broken).matrix(xp)
         found, wanted = to_numpy(values(A, A, A, data.X(xp), kernel)), np.empty((data.n, data.d))
         for j in range(data.n):
-            value = tokens.values_closed(data.n, data.d, data.a, data.c, kernel)[j != data.marked]
+            value = tokens.Law(data, kernel).values()[j != data.marked]
             wanted[j], wanted[j, data.marked_class + 1] = value.others, value.own
             wanted[j, 0], wanted[j, -1] = value.first, value.last
         yield equal(found, wanted, rounding((1 + float(data.a)) ** 2 * data.log_n) * data.d, **_reached(data))

@@ -70,7 +70,7 @@ def perturbed_weights(xp, broken=None):
     errors += [(Fraction(0), 0.02), (A0, 0.3), (A1, 0.9)]  # more than a/2: only the bounds from above are left
     for (n, d), (a, eta), name in product(((4, 4), (12, 8), (64, 66)), errors, tokens.KERNELS):
         data, is_small = TokenData(n=n, d=d, a=a, c=C), 2 * eta <= a
-        bound = limitations.weight_bounds(n, d, a, C, eta / d, name)
+        bound = limitations.weight_bounds(TokenData(n=n, d=d, a=a, c=C), eta / d, name)
         stated, slack = _stated_bounds(n, float(a), eta, name), 16 * d * rounding(4 * data.log_n)
         reached = {"n": n, "d": d, "a": float(a), "eta": eta}
         bounded = 3 if name == "softmax" and is_small else 2  # without the least weight where nothing is said of it
@@ -123,7 +123,7 @@ def perturbed_fires(xp, broken=None):
     rng, draws, m, data = generator(5301), 1000, 10, TokenData(a=A1, **INSTANCE)
     # Up to ε = 0.0024 the condition holds here; at 0.003 it must not, since errors that conspire end firing there.
     for eps, E in product((1e-3, 0.0024, 0.003), errors_of(data.n, data.d)):
-        low, _ = limitations.fires_bounds(data.n, data.d, m, A1, data.c, eps)
+        low, _ = limitations.fires_bounds(data, m, eps)
         if low > 0:
             fired = _fired(xp, data, "softmax", E * (1 + (broken or 0)), eps, m, draws, rng)
             reached = {"eps": eps, "bound": low, "frequency": fired / draws}
@@ -158,7 +158,7 @@ def perturbed_silent(xp, broken=None):
     rng, draws = generator(5302), 20_000
     for kernel, a, n, d, c, eps in SILENT:
         data = TokenData(n=n, d=d, a=a, c=c)
-        high = limitations.fires_bounds(n, d, 1, a, c, eps, kernel)[1]
+        high = limitations.fires_bounds(TokenData(n=n, d=d, a=a, c=c), 1, eps, kernel)[1]
         yield equal(high, _stated_silence(data, eps, kernel), 1e-12, eps=eps, bound=high)
         for E in errors_of(n, d):
             fired = _fired(xp, data, kernel, E * (1 + (broken or 0)), eps, 1, draws, rng)

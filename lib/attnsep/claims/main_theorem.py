@@ -38,17 +38,19 @@ def main_theorem_softmax_fires(xp, broken=None):
     shapes = ((3, 2), (3, 7), *SHAPES) if broken is None else ((16386, 4),)
     strengths = (A1, 1, 2, 10) if broken is None else (A1 - Fraction(str(broken)),)
     for (d, t), a, c in product(shapes, strengths, (Fraction(1, 100), Fraction(1, 10), C, Fraction(99, 100))):
-        pi = tokens.column_probability((d - 2) * t, d, a, c)
+        pi = tokens.law((d - 2) * t, d, a, c).column_probability()
         yield at_least(pi, 0.125, 1e-12, n=(d - 2) * t, d=d, t=t, a=float(a), c=float(c))
     if broken is None:
-        yield at_most(tokens.column_probability(2, 3, A1, C), 0.125, 1e-12, n=2, d=3, t=2, a=float(A1), c=float(C))
+        yield at_most(
+            tokens.law(2, 3, A1, C).column_probability(), 0.125, 1e-12, n=2, d=3, t=2, a=float(A1), c=float(C)
+        )
         for d, t in ((3, 2), (10, 1), (60, 16), (258, 4)):
             a = _least_seen((d - 2) * t)
-            pi = tokens.column_probability((d - 2) * t, d, a, C)
+            pi = tokens.law((d - 2) * t, d, a, C).column_probability()
             yield at_least(pi, 0.125, 1e-12, n=(d - 2) * t, d=d, t=t, a=float(a), c=float(C))
         for m in (1, 10, 50):
             proved = 1 - (7 / 8) ** m
-            yield at_least(tokens.fires_probability(2, 3, m, A1, C), proved, 1e-12, n=2, d=3, m=m)
+            yield at_least(tokens.law(2, 3, A1, C).fires(m), proved, 1e-12, n=2, d=3, m=m)
             yield at_least(proved, -math.expm1(-m / 8), 1e-12, m=m)
 
 
@@ -140,8 +142,8 @@ def _silent(strengths, kernel, broken):
             if not 0 < bound < 1:  # 1 is true of every probability and says nothing, 0 is below the least double
                 continue
             reached = {"n": n, "d": d, "t": t, "m": m, "a": float(a), "c": float(c)}
-            yield equal(tokens.fires_bounds(n, d, m, a, c, kernel)[1], bound, BOUND_ROUNDING, **reached)
-            error = tokens.fires_probability(n, d, m, a, c, kernel, GAP - exactly(broken))
+            yield equal(tokens.law(n, d, a, c, kernel).fires_bounds(m)[1], bound, BOUND_ROUNDING, **reached)
+            error = tokens.law(n, d, a, c, kernel, GAP - exactly(broken)).fires(m)
             yield at_most(error, bound, **reached)
 
 
@@ -160,7 +162,7 @@ def _silent(strengths, kernel, broken):
 def silent_for_certain(xp, broken=None):
     for (d, t), a, kernel in product(((3, 2), *SHAPES[:3]), (0, A0, Fraction(9, 100)), tokens.KERNELS):
         c = 1 - GAP + a - exactly(broken)
-        pi = tokens.column_probability((d - 2) * t, d, a, c, kernel)
+        pi = tokens.law((d - 2) * t, d, a, c, kernel).column_probability()
         yield Case(-Fraction(pi), reached={"n": (d - 2) * t, "d": d, "a": float(a), "c": float(c)})
 
 
@@ -191,7 +193,7 @@ WORKED = {
 )
 def main_theorem_worked_instance(xp, broken=None):
     for (a, kernel), digits in WORKED.items():
-        found = tokens.fires_probability(1024, 258, 10, a, C, kernel, GAP + exactly(broken))
+        found = tokens.law(1024, 258, a, C, kernel, GAP + exactly(broken)).fires(10)
         yield to_digits(found, digits, 9, n=1024, d=258, m=10, a=float(a))
 
 
@@ -225,7 +227,7 @@ def main_theorem_classifies(xp, broken=None):
             A = data.matrix(xp)
             rows = values(A, A, A, data.X(xp), kernel)
             fired = sum(fires(rows, signs(rng, d, m + (broken or 0), xp), data.tau) for _ in range(draws))
-            law = tokens.fires_probability(n, d, m, a, C, kernel)
+            law = tokens.law(n, d, a, C, kernel).fires(m)
             yield inside_clopper_pearson(fired, draws, law, n=n, d=d, m=m, a=float(a), law=law)
             right += (law if a == A1 else 1 - law) / 2
         yield Case(-float(f"{right:.3f}" != RIGHT[kernel]), reached={"n": n, "d": d, "m": m})
@@ -356,4 +358,4 @@ def token_sizes_not_monotone(xp, broken=None):
 def a_half_is_too_weak(xp, broken=None):
     for n, limit in ((1024, 0.73), (4096, 0.65), (16384, 0.006), (65536, 3e-29)):
         a = C + exactly(broken)
-        yield at_most(tokens.fires_probability(n, n // 4 + 2, 10, a, C), limit, n=n, d=n // 4 + 2, a=float(a))
+        yield at_most(tokens.law(n, n // 4 + 2, a, C).fires(10), limit, n=n, d=n // 4 + 2, a=float(a))

@@ -56,7 +56,9 @@ def _paper_tau(n):
 
 def _advantage(n, d, m, a1, tau, kernel, normalised):
     """Return P[fires on D_1] − P[fires on D_0] at c = 0.5 and a_0 = 0.05."""
-    on_d0, on_d1 = (mechanisms.fires_probability(n, d, m, a, C, tau, kernel, normalised) for a in (A0, a1))
+    on_d0, on_d1 = (
+        mechanisms.fires_probability(TokenData(n=n, d=d, a=a, c=C), m, tau, kernel, normalised) for a in (A0, a1)
+    )
     return on_d1 - on_d0
 
 
@@ -143,7 +145,7 @@ def raw_values_in_closed_form(xp, broken=None):
         more = exactly(broken)
         A = TokenData(n=data.n, d=data.d, a=data.a + more, c=data.c, marked=data.marked).matrix(xp)
         found, wanted = to_numpy(mechanisms.outputs(A, data.X(xp), kernel, normalised)), np.empty((data.n, data.d))
-        pair = mechanisms.values_closed(data.n, data.d, data.a, data.c, kernel, normalised)
+        pair = mechanisms.values_closed(data, kernel, normalised)
         for j in range(data.n):
             value = pair[j != data.marked]
             wanted[j], wanted[j, data.marked_class + 1] = value.others, value.own
@@ -185,11 +187,11 @@ def raw_column_law(xp, broken=None):
         for tau in (_paper_tau(n), 0.31 * scale, 0.73 * scale, 1.37 * scale):
             bounds = [
                 (tau - v.first * y[0] - v.own * own - v.last * y[-1]) / v.others
-                for v in mechanisms.values_closed(n, d, a, c, kernel, normalised)
+                for v in mechanisms.values_closed(TokenData(n=n, d=d, a=a, c=c), kernel, normalised)
             ]
             wrong = int(np.sum((largest > tau) != (np.minimum(*bounds) < S)))
             yield Case(float(-wrong), reached=reached)
-            law = mechanisms.column_probability(n, d, a, c, tau, kernel, normalised)
+            law = mechanisms.column_probability(TokenData(n=n, d=d, a=a, c=c), tau, kernel, normalised)
             yield Case(-abs(float(np.mean(largest > tau)) - law), 1e-14, reached)
 
 
@@ -238,7 +240,7 @@ def mechanism_2_no_normaliser(xp, broken=None):
 def mechanism_2_normalising_preserves(xp, broken=None):
     for n, d in SHAPES:
         kernel = "softmax" if broken else "linear"
-        on_d0, on_d1 = (tokens.fires_probability(n, d, M, a, C, kernel) for a in (A0, A1))
+        on_d0, on_d1 = (tokens.law(n, d, a, C, kernel).fires(M) for a in (A0, A1))
         yield at_least(on_d1 - on_d0, 0.9, n=n, d=d, m=M)
 
 
@@ -260,7 +262,9 @@ def mechanism_2_normalising_preserves(xp, broken=None):
 )
 def mechanism_2_information_lost(xp, broken=None):
     for n, d in SHAPES:
-        best = mechanisms.best_threshold(n, d, M, A0, A1, C, "linear", normalised=bool(broken))
+        best = mechanisms.best_threshold(
+            TokenData(n=n, d=d, a=A0, c=C), TokenData(n=n, d=d, a=A1, c=C), M, "linear", normalised=bool(broken)
+        )
         yield at_most(best.on_d1 - best.on_d0, 0.05, n=n, d=d, m=M)
 
 
@@ -303,7 +307,9 @@ RAW_WORKED = {
 def raw_worked_instance(xp, broken=None):
     n, factor = 1024, 1 + (broken or 0.0)
     for (kernel, a), digits in RAW_WORKED.items():
-        found = mechanisms.fires_probability(n, 258, M, a, C, factor * _raw_tau(n, kernel), kernel, normalised=False)
+        found = mechanisms.fires_probability(
+            TokenData(n=n, d=258, a=a, c=C), M, factor * _raw_tau(n, kernel), kernel, normalised=False
+        )
         yield to_digits(found, digits, 9, n=n, d=258, m=M, a=float(a))
     for (n, d), kernel in product(SHAPES, tokens.KERNELS):
         advantage = _advantage(n, d, M, A1, factor * _raw_tau(n, kernel), kernel, False)
@@ -335,7 +341,7 @@ def only_exp_normalised_separates(xp, broken=None):
     for (n, d), (kernel, normalised) in product(SHAPES, FOUR):
         tau, reached = _paper_tau(n), {"n": n, "d": d, "m": 10}
         if normalised:
-            on_d0, on_d1 = (tokens.fires_probability(n, d, M, a, C, kernel) for a in (A0, A1))
+            on_d0, on_d1 = (tokens.law(n, d, a, C, kernel).fires(M) for a in (A0, A1))
             if kernel == "softmax":
                 yield at_least(on_d1 - on_d0, SEPARATED, **reached)
             else:
@@ -346,7 +352,7 @@ def only_exp_normalised_separates(xp, broken=None):
             tau += (broken or 0.0) * (_raw_linear_tau(n) - tau)
         yield at_most(abs(_advantage(n, d, M, A1, tau, kernel, False)), TOGETHER, **reached)
         for a, pi in ((A0, 0.5), (A1, 0.5 if kernel == "linear" else 0.625)):
-            found = mechanisms.column_probability(n, d, a, C, tau, kernel, False)
+            found = mechanisms.column_probability(TokenData(n=n, d=d, a=a, c=C), tau, kernel, False)
             yield to_digits(found, pi, 9, **reached)
 
 
@@ -373,18 +379,20 @@ def ablation_best_threshold(xp, broken=None):
             advantage = _partly_normalised_advantage(n, d, 1 - (broken or 0))
             yield at_most(advantage, 1.24 / math.sqrt(n), **reached)
         else:
-            best = mechanisms.best_threshold(n, d, M, A0, A1, C, kernel, normalised)
+            best = mechanisms.best_threshold(
+                TokenData(n=n, d=d, a=A0, c=C), TokenData(n=n, d=d, a=A1, c=C), M, kernel, normalised
+            )
             yield at_least(best.on_d1 - best.on_d0, 0.85, **reached)
 
 
 def _partly_normalised_advantage(n, d, power):
     """Largest P[fires on D_1] − P[fires on D_0] of linear attention that is divided by α to this power."""
     if power == 1:
-        best = mechanisms.best_threshold(n, d, M, A0, A1, C, "linear")
+        best = mechanisms.best_threshold(TokenData(n=n, d=d, a=A0, c=C), TokenData(n=n, d=d, a=A1, c=C), M, "linear")
         return best.on_d1 - best.on_d0
     laws = []
     for a in (A0, A1):
-        _, mass, rows, _ = mechanisms.column_law(n, d, a, C, "linear")
+        _, mass, rows, _ = mechanisms.column_law(TokenData(n=n, d=d, a=a, c=C), "linear")
         alpha = np.array([[1 + float(a)], [1]]) * (n + float(a)) * math.log(n)  # of the marked row and of the others
         left = alpha ** (1 - power)
         laws.append((np.max(rows * left, axis=0), mass))
@@ -430,7 +438,10 @@ ONE_THRESHOLD = (*SHAPES, (36_000, 9002))
 def one_threshold_for_every_n(xp, broken=None):
     c = C - exactly(broken)
     for kernel, normalised in FOUR[1:]:
-        laws = [[mechanisms.column_law(n, d, a, c, kernel, normalised)[:2] for a in (A0, A1)] for n, d in ONE_THRESHOLD]
+        laws = [
+            [mechanisms.column_law(TokenData(n=n, d=d, a=a, c=c), kernel, normalised)[:2] for a in (A0, A1)]
+            for n, d in ONE_THRESHOLD
+        ]
         roots = [math.sqrt(math.log(n)) for n, _ in ONE_THRESHOLD]
         laws = [[(v / root, mass) for v, mass in pair] for pair, root in zip(laws, roots, strict=True)]
         steps = np.unique(np.concatenate([[0.0], *(v[v > 0] for pair in laws for v, _ in pair)]))
@@ -443,7 +454,7 @@ def one_threshold_for_every_n(xp, broken=None):
             yield at_most(float(np.max(np.min(gains, axis=0))), ONE_EIGHTH, n=(1024, 36_000), m=m)
             yield at_most(float(np.max(gains[:, low])), ONE_EIGHTH, n=(1024, 36_000), m=m)
     for n, d in ONE_THRESHOLD:
-        on_d0, on_d1 = (tokens.fires_probability(n, d, M, a, C) for a in (A0, A1))
+        on_d0, on_d1 = (tokens.law(n, d, a, C).fires(M) for a in (A0, A1))
         yield at_least(on_d1 - on_d0, SEPARATED, n=n, d=d, m=M)
 
 
@@ -464,7 +475,9 @@ def one_threshold_for_every_n(xp, broken=None):
 def ablation_simulated(xp, broken=None):
     rng, draws, (n, d) = generator(4100), 20_000, (104, 28)
     for kernel, normalised in FOUR:
-        best = mechanisms.best_threshold(n, d, M, A0, A1, C, kernel, normalised).tau
+        best = mechanisms.best_threshold(
+            TokenData(n=n, d=d, a=A0, c=C), TokenData(n=n, d=d, a=A1, c=C), M, kernel, normalised
+        ).tau
         for a in (A0, A1):
             data = TokenData(n=n, d=d, a=a, c=C, marked=n // 3)
             rows = to_numpy(mechanisms.outputs(data.matrix(xp), data.X(xp), kernel, normalised))
@@ -472,7 +485,7 @@ def ablation_simulated(xp, broken=None):
             for tau in (_paper_tau(n), best):
                 fired = int(np.sum(largest > tau))
                 more = a + exactly(broken)
-                law = mechanisms.column_probability(n, d, more, C, tau, kernel, normalised)
+                law = mechanisms.column_probability(TokenData(n=n, d=d, a=more, c=C), tau, kernel, normalised)
                 yield inside_clopper_pearson(fired, draws, law, n=n, d=d, a=float(a))
 
 

@@ -1,6 +1,7 @@
 """One random column: its exact law, and bounds of it."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -127,7 +128,7 @@ def column_law(xp, broken=None):
             plus = (k for k in range(data.d - 2) if k > (data.d - 3 + z) / 2)
             stated += Fraction(sum(math.comb(data.d - 3, k) for k in plus), 8 * 2 ** (data.d - 3))
         yield equal(stated, fired, **_reached(data))
-        law = tokens.column_probability(data.n, data.d, data.a, data.c, kernel, gap)
+        law = tokens.Law(replace(data, gap=gap), kernel).column_probability()
         yield equal(Fraction(law), fired, **_reached(data))  # such shares are doubles
 
 
@@ -169,7 +170,7 @@ def column_ties(xp, broken=None):
     c = Fraction(35, 100) + exactly(broken)
     for kernel, smaller in product(tokens.KERNELS, (Fraction(0), Fraction(1, 10**30), Fraction(1, 10**6))):
         data = TokenData(n=53, d=55, a="0.75", c=c, gap=GAP - smaller)
-        least = tokens.least_plus(data, exact_gains.gains(53, "0.75", kernel), 1, -1, 1)
+        least = tokens.Law(data, kernel).least_plus(tokens.Signs(1, -1, 1))
         yield Case(-abs(least - (30 if smaller else 31)), reached=_reached(data))
 
 
@@ -195,7 +196,7 @@ def column_law_simulated(xp, broken=None):
         A = data.matrix(xp)
         rows = to_numpy(values(A, A, A, data.X(xp), kernel))
         fired = int(np.sum(np.max(rows @ signs(rng, d, draws, np), axis=0) > data.tau))
-        law = tokens.column_probability(n, d, a, data.c, kernel, GAP + exactly(broken))
+        law = tokens.law(n, d, a, data.c, kernel, GAP + exactly(broken)).column_probability()
         yield inside_clopper_pearson(fired, draws, law, **_reached(data), law=law, frequency=fired / draws)
 
 
@@ -221,8 +222,8 @@ def column_hoeffding(xp, broken=None):
         bound = stated_bound(n, t, [(t, d - 3)], a, c, kernel)
         if 0 < bound < 1:
             reached = {"n": n, "d": d, "t": t, "a": float(a), "c": float(c)}
-            yield equal(tokens.column_bounds(n, d, a, c, kernel)[1], bound, BOUND_ROUNDING, **reached)
-            pi = tokens.column_probability(n, d, a, c, kernel, GAP - exactly(broken))
+            yield equal(tokens.law(n, d, a, c, kernel).column_bounds()[1], bound, BOUND_ROUNDING, **reached)
+            pi = tokens.law(n, d, a, c, kernel, GAP - exactly(broken)).column_probability()
             yield at_most(pi, bound, **reached)
 
 

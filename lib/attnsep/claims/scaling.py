@@ -43,7 +43,7 @@ def scaling_matrices(xp, broken=None):
         is_marked = np.arange(n) == data.marked
         for rows, closed in zip(
             (found[is_marked], found[~is_marked]),
-            tokens.values_closed(n, d, a + exactly(broken), C, kernel),
+            tokens.law(n, d, a + exactly(broken), C, kernel).values(),
             strict=True,
         ):
             wanted = np.full(d, closed.others)
@@ -122,7 +122,7 @@ def scaling_late_step(xp, broken=None):
     yield at_least(after, 1.1 / 1.2, n=310_000)
     for sizes, limit, digits in (BEFORE_STEP, AFTER_STEP):
         for n in sizes:
-            pi = tokens.column_probability(n, n // 4 + 2, A1 + exactly(broken), C)
+            pi = tokens.law(n, n // 4 + 2, A1 + exactly(broken), C).column_probability()
             yield equal(pi, limit, 10.0**-digits, n=n, d=n // 4 + 2)
 
 
@@ -150,7 +150,7 @@ def scaling_in_n(xp, broken=None):
         limit = _width_limit(d, a, c, kernel)
         yield Case(1 if limit else -1, reached={"d": d, "c": float(c)})
         for t in (10**60, 10**290):
-            pi = tokens.column_probability((d - 2) * t, d, a, c, kernel)
+            pi = tokens.law((d - 2) * t, d, a, c, kernel).column_probability()
             yield equal(pi, limit, 1e-12, n=(d - 2) * t, d=d, a=float(a), c=float(c))
 
 
@@ -180,7 +180,7 @@ def scaling_width_floor(xp, broken=None):
     for d, t, a, kernel in product((3, 4, 7, 30), (2, 100, 10**290), (0, A0, A1), tokens.KERNELS):
         for c in (Fraction(1, 10), C, Fraction(7, 10), Fraction(899, 1000)):
             c = min(c + exactly(broken), Fraction(999, 1000))
-            pi = tokens.column_probability((d - 2) * t, d, a, c, kernel)
+            pi = tokens.law((d - 2) * t, d, a, c, kernel).column_probability()
             yield at_least(pi, 2.0**-d, 1e-12, n=(d - 2) * t, d=d, a=float(a), c=float(c))
 
 
@@ -207,7 +207,7 @@ def scaling_rate(xp, broken=None):
         last = int(600 / rate)  # a little further on π is below the smallest double
         for t, (a, kernel), d in product((1, 4), data_sets, (100, 1000, 10_000, last)):
             if d <= last:
-                pi = tokens.column_probability((d - 2) * t, d, a, c, kernel, GAP + exactly(broken))
+                pi = tokens.law((d - 2) * t, d, a, c, kernel, GAP + exactly(broken)).column_probability()
                 off = abs(-math.log(pi) / d - rate)
                 yield at_most(off, math.log(d) / d, n=(d - 2) * t, d=d, a=float(a), c=float(c))
 
@@ -239,7 +239,7 @@ def scaling_smallest_sizes(xp, broken=None):
         for factor in (0.3, 0.5, 0.8, 1, enough):
             d = int(factor * need / rate)
             n, gap = (d - 2) * t, GAP - exactly(broken)
-            pi = tokens.column_probability(n, d, A1, c, "softmax", gap)
+            pi = tokens.law(n, d, A1, c, "softmax", gap).column_probability()
             m = math.ceil(need / -math.log1p(-pi))
             worst = max(tokens.errors(n, d, m, A0, A1, c, gap)[1:])
             reached = {"n": n, "d": d, "t": t, "m": m, "delta": delta}

@@ -50,7 +50,8 @@ def map_is_the_law(xp, broken=None):
     points[-1] = {**points[-1], "m": 10**10 + (broken or 0)}
     for kernel in tokens.KERNELS:
         for point, found in zip(points, fires_map(**grid, kernel=kernel).tolist(), strict=True):
-            law = tokens.fires_probability(**point, kernel=kernel)
+            data = {key: x for key, x in point.items() if key != "m"}
+            law = tokens.law(**data, kernel=kernel).fires(point["m"])
             yield equal(found, law, 1e-12, **{key: float(x) for key, x in point.items()})
 
 

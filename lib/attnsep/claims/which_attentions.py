@@ -140,7 +140,7 @@ def kernel_law_exact(xp, broken=None):
     tops = ("topk:1", "topk:2", "topk:5", "topk:10", "topk:11", "topk:16")
     for d, a, c, kernel in product((4, 6, 10), (0, Fraction(1, 2), 1), ("0.5", "0.6"), (*RATIONAL, *tops)):
         data = TokenData(n=16, d=d, a=a, c=c)
-        law = tokens.column_probability(16, d, a, c, kernel, GAP - exactly(broken))
+        law = tokens.law(16, d, a, c, kernel, GAP - exactly(broken)).column_probability()
         yield equal(Fraction(law), _enumerated(data, kernel), n=16, d=d, a=float(a), c=float(data.c))
 
 
@@ -196,13 +196,15 @@ def mark_decides_fires(xp, broken=None):
             R = _needed_gain(visible, reach)
             yield equal(reach * R / (R + visible - 1), GAP, **reached)
         if is_seen:
-            yield at_least(tokens.column_probability(n, d, a, C, kernel), 1 / 16, **reached)
-            yield at_least(tokens.fires_probability(n, d, M, a, C, kernel), 1 - (15 / 16) ** M, **reached)
+            yield at_least(tokens.law(n, d, a, C, kernel).column_probability(), 1 / 16, **reached)
+            yield at_least(tokens.law(n, d, a, C, kernel).fires(M), 1 - (15 / 16) ** M, **reached)
     for d in (3, 4, 30, 1000):
         a = Fraction("0.05") - exactly(broken)
-        yield at_least(tokens.column_probability(4 * (d - 2), d, a, "0.94", "hard"), 1 / 16, n=4 * (d - 2), d=d, w=1.0)
+        yield at_least(
+            tokens.law(4 * (d - 2), d, a, "0.94", "hard").column_probability(), 1 / 16, n=4 * (d - 2), d=d, w=1.0
+        )
     # Only all plus signs fire: w = 11/21, so 0.22 w > 0.1, but a minus at any class or at y_1 leaves too little.
-    yield equal(tokens.column_probability(2, 4, WEAK, "0.88", "linear"), 1 / 16, 1e-12, n=2, d=4)
+    yield equal(tokens.law(2, 4, WEAK, "0.88", "linear").column_probability(), 1 / 16, 1e-12, n=2, d=4)
     yield from _rows_of_windows()
 
 
@@ -250,7 +252,7 @@ def mark_decides_silent(xp, broken=None):
         if min(slacks) > 0:
             exponents = [(s * (1 - 1 / n)) ** 2 * (d - 2) / (2 * float(b) ** 2) for s in slacks]
             bound = sum(math.exp(-x * (1 + (broken or 0))) for x in exponents)
-            yield at_most(tokens.column_probability(n, d, a, c, kernel), bound, n=n, d=d, a=float(a), w=rows[0])
+            yield at_most(tokens.law(n, d, a, c, kernel).column_probability(), bound, n=n, d=d, a=float(a), w=rows[0])
 
 
 # At n = 8192, d = 2050 none of these lies near its bound, for a = 0.1 and a = 0.8.
@@ -284,7 +286,7 @@ def which_attentions_separate(xp, broken=None):
         p, q, not_p, not_q = tokens.weights(n, a, kernel, d=d)
         w, rest = max((p, not_p), (q, not_q))
         fires = w * (n - 1) > rest * float(_needed_gain(n, a + 1 - C)) * (1 + (broken or 0))
-        P, reached = tokens.fires_probability(n, d, M, a, C, kernel), {"n": n, "d": d, "a": float(a)}
+        P, reached = tokens.law(n, d, a, C, kernel).fires(M), {"n": n, "d": d, "a": float(a)}
         yield at_least(P, OFTEN, **reached) if fires else at_most(P, 10.0**SELDOM, **reached)
 
 
@@ -311,7 +313,7 @@ def kernels_simulated(xp, broken=None):
         y = signs(rng, d, (M + (broken or 0)) * draws, np)
         for a, kernel in product((WEAK, STRONG), SIMULATED):
             fired = _fired(y, draws, TokenData(n=n, d=d, a=a, c=C), kernel, xp)
-            law = tokens.fires_probability(n, d, M, a, C, kernel)
+            law = tokens.law(n, d, a, C, kernel).fires(M)
             yield inside_clopper_pearson(fired, draws, law, n=n, d=d, a=float(a), law=law)
 
 
@@ -346,7 +348,7 @@ def sampled_kernels(xp, broken=None):
             measured = _fired(signs(rng, d, M * draws, np), draws, data, kernel, xp)
         else:
             measured = sum(_fired_with_features(rng, data, kernel, xp) for _ in range(draws))
-        drawn = which_attentions.fired_networks(rng, n, d, M, a, C, kernel, gap, draws=draws)
+        drawn = which_attentions.fired_networks(rng, TokenData(n=n, d=d, a=a, c=C, gap=gap), M, kernel, draws=draws)
         yield same_probability(measured, drawn, draws, n=n, d=d, a=float(a), frequency=measured / draws)
 
 
@@ -394,7 +396,7 @@ def selection_sees_which(xp, broken=None):
 def _selects(n, d, a, kernel):
     """Cases for π = 3/8 at a = 0.8 and 1/4 else, and for the whole weight on the marked token in its own row."""
     reached = {"n": n, "d": d, "a": float(a)}
-    yield equal(tokens.column_probability(n, d, a, C, kernel), 0.375 if a == STRONG else 0.25, 1e-12, **reached)
+    yield equal(tokens.law(n, d, a, C, kernel).column_probability(), 0.375 if a == STRONG else 0.25, 1e-12, **reached)
     yield equal(tokens.weights(n, a, kernel).not_p, 0, 1e-12, **reached)
 
 
@@ -415,9 +417,9 @@ def selection_needs_a_small_b(xp, broken=None):
     for d, a0 in product((3, 4, 34, 514), ("0.01", "0.05", "0.09")):
         n, c = 4 * (d - 2), 1 - (GAP - Fraction(a0)) - exactly(broken)
         reached = {"n": n, "d": d, "a0": float(Fraction(a0)), "c": float(c)}
-        yield Case(-Fraction(tokens.column_probability(n, d, a0, c, "hard")), reached=reached)
+        yield Case(-Fraction(tokens.law(n, d, a0, c, "hard").column_probability()), reached=reached)
         for a1 in (GAP + 1 - c + Fraction(1, 10**9), STRONG, 1):
-            yield equal(Fraction(tokens.column_probability(n, d, a1, c, "hard")), Fraction(1, 4), **reached)
+            yield equal(Fraction(tokens.law(n, d, a1, c, "hard").column_probability()), Fraction(1, 4), **reached)
 
 
 TOP_16, TOP_256, TOP_STRONG = 0.7, 0.004, 0.99
@@ -439,14 +441,11 @@ TOP_16, TOP_256, TOP_STRONG = 0.7, 0.004, 0.99
 )
 def top_k_lies_between(xp, broken=None):
     n, d, less = 8192, 2050, int(broken or 0)
-    laws = {
-        k: tokens.fires_probability(n, d, M, WEAK, C, f"topk:{k}")
-        for k in (16, 256 - less, 512, 1024, 2048, 4096, 8192)
-    }
+    laws = {k: tokens.law(n, d, WEAK, C, f"topk:{k}").fires(M) for k in (16, 256 - less, 512, 1024, 2048, 4096, 8192)}
     for k, P in laws.items():
         reached = {"n": n, "d": d, "k": k}
         yield at_least(P, TOP_16, **reached) if k == 16 else at_most(P, TOP_256, **reached)
-        yield at_least(tokens.fires_probability(n, d, M, STRONG, C, f"topk:{k}"), TOP_STRONG, **reached)
+        yield at_least(tokens.law(n, d, STRONG, C, f"topk:{k}").fires(M), TOP_STRONG, **reached)
 
 
 # Degrees
@@ -482,13 +481,13 @@ def polynomial_window(xp, broken=None):
                 w, reached = tokens.weights(n, a, f"polynomial:{degree}").p, {"n": n, "a": float(a), "degree": degree}
                 seen = float(a + 1 - C) * w
                 yield at_least(seen, 0.1, **reached) if fires else at_most(seen, 0.1, **reached)
-                pi = tokens.column_probability(n, d, a, C, f"polynomial:{degree}")
+                pi = tokens.law(n, d, a, C, f"polynomial:{degree}").column_probability()
                 if fires:
                     yield at_least(pi, 1 / 16, **reached)
             # A fixed degree, far beyond its window.
             w, bound = tokens.weights(n, a, "polynomial:2").p, (d - 2) * (1 - 1 / n) ** 2 / (2 * float(1 - C) ** 2)
             bound = math.exp(-((0.1 - float(a + 1 - C) * w) ** 2) * bound) if float(a + 1 - C) * w < 0.1 else 1.0
-            yield at_most(tokens.column_probability(n, d, a, C, "polynomial:2"), bound, n=n, a=float(a), degree=2)
+            yield at_most(tokens.law(n, d, a, C, "polynomial:2").column_probability(), bound, n=n, a=float(a), degree=2)
     # The largest n at which a fixed degree still sees the mark of D_1, and the next one; d = 3, so that every n is one.
     for a, degree in product((STRONG, Fraction(1)), (1, 2, 8)):
         last = math.floor((10 * (a + 1 - C) - 1) * (1 + a) ** degree * (1 + exactly(broken)) + 1)
@@ -521,7 +520,9 @@ LOTS = 0.2, 0.75
 def random_features_draw_lots(xp, broken=None):
     rng, (n, d), draws = generator(6300), (512, 130), 500
     for a in (WEAK, STRONG):
-        hits = which_attentions.fired_networks(rng, n, d, M + (broken or 0), a, C, "performer:256", draws=draws)
+        hits = which_attentions.fired_networks(
+            rng, TokenData(n=n, d=d, a=a, c=C), M + (broken or 0), "performer:256", draws=draws
+        )
         yield surely_inside(hits, draws, *LOTS, n=n, d=d, a=float(a), frequency=hits / draws)
 
 
@@ -546,6 +547,6 @@ NARROW, WIDE, LOUD, QUIET = 16, 256, 0.8, 0.2
 def windows_must_be_wide(xp, broken=None):
     rng, (n, d), draws = generator(6400), (2048, 514), 200
     for a, width in product((WEAK, STRONG), (NARROW, WIDE - (broken or 0))):
-        hits = which_attentions.fired_networks(rng, n, d, M, a, C, f"window:{width}", draws=draws)
+        hits = which_attentions.fired_networks(rng, TokenData(n=n, d=d, a=a, c=C), M, f"window:{width}", draws=draws)
         ends = (LOUD, 1) if (a, width) != (WEAK, WIDE - (broken or 0)) else (0, QUIET)
         yield surely_inside(hits, draws, *ends, n=n, d=d, a=float(a), width=width, frequency=hits / draws)

@@ -1,7 +1,6 @@
 """What any readout of a noisy or rounded attention output can tell: distances, best accuracy, finite precision."""
 
 import math
-from itertools import product
 from typing import NamedTuple
 
 from attnsep.attention.kernels import require_pair
@@ -15,9 +14,8 @@ from attnsep.checks import (
     require_real,
     text_of,
 )
-from attnsep.paper import gains as exact_gains
 from attnsep.paper import tokens
-from attnsep.paper.tokens import TokenData
+from attnsep.paper.tokens import PATTERNS, Law, TokenData
 
 # Significant bits, and the exponents of two of the smallest positive number and of the first one that is too large.
 FORMATS = {"float16": (11, -24, 16), "bfloat16": (8, -133, 128), "float32": (24, -149, 128)}
@@ -68,16 +66,15 @@ def distances(n, d, a0, a1, c, kernel="softmax"):
     0.037377
     """
     low, high = sorted((require_decimal("a0", a0), require_decimal("a1", a1)))
-    data = TokenData(n=n, d=d, a=high, c=c)
+    require_pair(kernel)
+    law0, law1 = (Law(TokenData(n=n, d=d, a=a, c=c), kernel) for a in (low, high))
+    data, not_w0, w1 = law1.data, law0.weights()[2:], law1.weights()[:2]
     n, root = data.n, math.sqrt(data.log_n)
     shape = float(data.b) * math.sqrt(n / (n - 1)) * math.sqrt((n - data.t) / (n - 1))
-    require_pair(kernel)
-    w0, w1 = tokens.weights(n, low, kernel), tokens.weights(n, high, kernel)
-    gains = zip(exact_gains.gains(n, low, kernel), exact_gains.gains(n, high, kernel), strict=True)
     found = []
-    for p1, not_p0, (R0, R1) in zip(w1[:2], w0[2:], gains, strict=True):
-        step = p1 * not_p0 * _one_minus_ratio(R0, R1)
-        found.append(root * math.hypot(float(high - low) * p1 + float(low) * step, shape * step))
+    for rest, weight, R0, R1 in zip(not_w0, w1, law0.gains, law1.gains, strict=True):
+        step = weight * rest * _one_minus_ratio(R0, R1)
+        found.append(root * math.hypot(float(high - low) * weight + float(low) * step, shape * step))
     output = math.hypot(found[0], math.sqrt(n - 1) * found[1])
     if output == math.inf:
         raise ValueError(f"n = {n}, a0 = {a0}, a1 = {a1}: the distance is too large for a double")
@@ -336,7 +333,7 @@ def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
 
     Notes
     -----
-    The law of the column is that of ``tokens.column_probability``; −y gives the negated numbers, so y_d = 1 is enough.
+    The law of the column is that of ``tokens.Law``; −y gives the negated numbers, so y_d = 1 is enough.
     Extension.  Claim: finite-precision-hides.
 
     Examples
@@ -344,18 +341,19 @@ def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
     >>> share_told_apart(4, 4, 0, 1, "0.5", "float32"), share_told_apart(4, 4, 1, 1, "0.5", "float32")
     (1.0, 0.0)
     """
-
     require_choice("form", form, FORMATS)
     a0, a1, d = require_decimal("a0", a0), require_decimal("a1", a1), require_integer("d", d, least=3, most=10**9)
-    pair = [tokens.values_closed(n, d, a, c, kernel)[0] for a in (a0, a1)]
+    pair = [Law(TokenData(n=n, d=d, a=a, c=c), kernel).values()[0] for a in (a0, a1)]
     sums, mass = _sign_sums(d - 3)
     found = []
-    for first, own in product((1, -1), repeat=2):
+    for signs in PATTERNS:
+        if signs.last < 0:
+            continue
         try:
-            z = [rounded(v.first * first + v.own * own + v.others * sums + v.last, form) for v in pair]
+            first, second = (rounded(row.meets(signs, sums), form) for row in pair)
         except ValueError as error:
             raise ValueError(f"n, a0, a1, form = {form!r}: {error}") from None
-        found.append(math.fsum(mass[z[0] != z[1]]))
+        found.append(math.fsum(mass[first != second]))
     return math.fsum(found) / 4
 
 

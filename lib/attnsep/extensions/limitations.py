@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from attnsep.attention.kernels import require_pair
-from attnsep.checks import require_integer, require_positive
+from attnsep.checks import require_instance, require_integer, require_positive
 from attnsep.paper.tokens import TokenData
 
 
@@ -16,13 +16,13 @@ class PerturbedWeights(NamedTuple):
     other_high: float
 
 
-def weight_bounds(n, d, a, c, eps, kernel="softmax"):
+def weight_bounds(data, eps, kernel="softmax"):
     """Bounds of the weights if every entry of A is wrong by up to ε√L.
 
     Parameters
     ----------
-    n, d, a, c
-        As in `TokenData`.
+    data : TokenData
+        The data without the error, with equal classes.
     eps : float
         ε, finite and above 0.
     kernel : str
@@ -46,21 +46,21 @@ def weight_bounds(n, d, a, c, eps, kernel="softmax"):
 
     Examples
     --------
-    >>> [round(w, 4) for w in weight_bounds(64, 66, 0.7, 0.9, 0.0005)]
+    >>> [round(w, 4) for w in weight_bounds(TokenData(n=64, d=66, a=0.7, c=0.9), 0.0005)]
     [0.5627, 0.7986, 0.0253]
     """
-    data, eta = TokenData(n=n, d=d, a=a, c=c), require_positive("eps", eps) * d
-    n = data.n
+    n, d, a = require_instance("data", data, TokenData).n, data.d, float(data.a)
+    eta = require_positive("eps", eps) * d
     require_pair(kernel)
     if eta >= 1:
         return PerturbedWeights(0.0, 1.0, 1.0)
-    mark, rest = 1 + float(data.a), n - 1
+    mark, rest = 1 + a, n - 1
     if kernel == "linear":
         low, high, other = (mark - eta) / (1 + eta), (mark + eta) / (1 - eta), (1 + eta) / (1 - eta)
         return PerturbedWeights(low / (low + rest), high / (high + rest), other / (other + rest))
-    step = float(data.a) - 2 * eta
+    step = a - 2 * eta
     low = (mark - eta if step > 0 else mark + eta) * step
-    high = (mark + eta) * (float(data.a) + 2 * eta)
+    high = (mark + eta) * (a + 2 * eta)
     pull = 2 * eta * (mark + eta)
     return PerturbedWeights(_share(n, low, rest), _share(n, high, rest), _share(n, pull, n - 2))
 
@@ -70,17 +70,15 @@ def _share(n, exponent, others):
     return 1 / (1 + others * math.exp(-exponent * math.log(n)))
 
 
-def fires_bounds(n, d, m, a, c, eps, kernel="softmax", gap=0.1):
+def fires_bounds(data, m, eps, kernel="softmax"):
     """Bounds of the probability that the network fires if every entry of A is wrong by up to ε√L.
 
     Parameters
     ----------
-    n, d, a, c, gap
-        As in `TokenData`.
+    data, eps, kernel
+        As in `weight_bounds`.
     m : int
         Sign columns, at least 1.
-    eps, kernel
-        As in `weight_bounds`.
 
     Returns
     -------
@@ -100,17 +98,17 @@ def fires_bounds(n, d, m, a, c, eps, kernel="softmax", gap=0.1):
 
     Examples
     --------
-    >>> low, high = fires_bounds(64, 66, 10, 0.7, 0.9, 0.0005)
-    >>> round(low, 4), high, fires_bounds(1024, 1026, 10, 0.05, 0.9, 1e-5)[1] < 1e-12
+    >>> low, high = fires_bounds(TokenData(n=64, d=66, a=0.7, c=0.9), 10, 0.0005)
+    >>> round(low, 4), high, fires_bounds(TokenData(n=1024, d=1026, a=0.05, c=0.9), 10, 1e-5)[1] < 1e-12
     (0.7369, 1.0, True)
     """
-    found, data = weight_bounds(n, d, a, c, eps, kernel), TokenData(n=n, d=d, a=a, c=c, gap=gap)
+    found = weight_bounds(data, eps, kernel)
     strength, gap, eps, m = float(data.a), float(data.gap), float(eps), require_integer("m", m, least=1)
     low = 1 - 0.875**m if strength * found.marked_low > gap + 2 * eps else 0.0
     slack = gap - strength * found.marked_high - 2 * eps
     if slack <= 0:
         return low, 1.0
     largest_class = min(1.0, found.marked_high + data.t * found.other_high)
-    ratio = slack / (float(data.b) * math.sqrt(largest_class) + eps * math.sqrt(d - 2))
+    ratio = slack / (float(data.b) * math.sqrt(largest_class) + eps * math.sqrt(data.d - 2))
     count = m * (data.n if kernel == "softmax" else 1)
     return low, math.exp(min(0.0, math.log(count) - ratio * ratio / 2))

@@ -6,7 +6,7 @@ A₃ᵀ f_j, and its size grows with n; thresholds are therefore plain numbers h
 
 import math
 from functools import lru_cache
-from itertools import accumulate, product
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -15,15 +15,14 @@ from attnsep.arrays import common_namespace, quiet
 from attnsep.attention.attend import row_scores, values
 from attnsep.attention.kernels import require_pair
 from attnsep.checks import (
-    require_decimal,
     require_finite,
     require_floating,
+    require_instance,
     require_integer,
     require_positive,
     require_shape,
 )
-from attnsep.paper import tokens
-from attnsep.paper.tokens import TokenData
+from attnsep.paper.tokens import ALL_PLUS, PATTERNS, Law, TokenData, output
 from attnsep.probability import sign_sums
 
 MOST_WIDTH = 10**4
@@ -89,13 +88,13 @@ def outputs(A, X, kernel="softmax", normalised=True):
     return found
 
 
-def values_closed(n, d, a, c, kernel="softmax", normalised=True):
+def values_closed(data, kernel="softmax", normalised=True):
     """Outputs on the token data in closed form: every row is one of two.
 
     Parameters
     ----------
-    n, d, a, c
-        As in ``data.TokenData``.
+    data : TokenData
+        With equal classes; the gap does not matter.
     kernel, normalised
         As in `outputs`.
 
@@ -107,7 +106,7 @@ def values_closed(n, d, a, c, kernel="softmax", normalised=True):
     Raises
     ------
     ValueError, TypeError
-        If a parameter breaks the rules of ``TokenData`` or ``tokens.gains``, or an output is too large for a double.
+        If the kernel is unknown, or an output is too large for a double.
 
     Notes
     -----
@@ -117,41 +116,41 @@ def values_closed(n, d, a, c, kernel="softmax", normalised=True):
 
     Examples
     --------
-    >>> [round(x / math.log(4) ** 1.5, 12) for x in values_closed(4, 4, 1, "0.5", "linear", False)[0]]
+    >>> data = TokenData(n=4, d=4, a=1, c="0.5")
+    >>> [round(x / math.log(4) ** 1.5, 12) for x in values_closed(data, "linear", False)[0]]
     [4.0, 3.0, 2.0, 5.0]
     """
-    if normalised:
-        return tokens.values_closed(n, d, a, c, kernel)
     require_pair(kernel)
-    data = TokenData(n=n, d=d, a=a, c=c)
-    a, b, c, t, root, own = (
-        float(data.a),
-        float(data.b),
-        float(data.c),
-        data.t,
-        math.sqrt(data.log_n),
-        1 + float(data.a),
-    )
-    pairs = ((own * own, own), (own, 1.0))
-    try:
-        u = [[data.n**s if kernel == "softmax" else s * data.log_n for s in pair] for pair in pairs]
-    except OverflowError:
-        raise ValueError(f"n = {n}, a = {a}: the exponential of a score is too large for a double") from None
-    found = tuple(
-        tokens.TokenValue(*(root * x for x in (a * U, b * (U + (t - 1) * V), b * t * V, c * (U + (data.n - 1) * V))))
-        for U, V in u
-    )
+    if normalised:
+        return Law(data, kernel).values()
+    rows = _raw_entries(require_instance("data", data, TokenData), kernel)
+    t, n = data.t, data.n
+    found = tuple(output(data, total=U + (n - 1) * V, marked=U, own=U + (t - 1) * V, others=t * V) for U, V in rows)
     if not all(math.isfinite(x) for row in found for x in row):
-        raise ValueError(f"n = {n}, a = {a}: an output is too large for a double")
+        raise ValueError(f"n = {n}, a = {float(data.a):g}: an output is too large for a double")
     return found
 
 
-def column_law(n, d, a, c, kernel="softmax", normalised=True):
+def _raw_entries(data, kernel):
+    """Return (U, V) of both kinds of row: the entry of u at the marked token, and the entry elsewhere."""
+    own = 1 + float(data.a)
+    exponents = ((own * own, own), (own, 1.0))
+    if kernel == "linear":
+        return [[s * data.log_n for s in pair] for pair in exponents]
+    try:
+        return [[data.n**s for s in pair] for pair in exponents]
+    except OverflowError:
+        raise ValueError(
+            f"n = {data.n}, a = {float(data.a):g}: the exponential of a score is too large for a double"
+        ) from None
+
+
+def column_law(data, kernel="softmax", normalised=True):
     """Law of the largest ⟨o_j, y⟩ over all rows, for one random column y.
 
     Parameters
     ----------
-    n, d, a, c, kernel, normalised
+    data, kernel, normalised
         As in `values_closed`; d up to 10^4.
 
     Returns
@@ -178,23 +177,16 @@ def column_law(n, d, a, c, kernel="softmax", normalised=True):
 
     Examples
     --------
-    >>> largest, mass, _, _ = column_law(4, 4, 1, "0.5")
+    >>> largest, mass, _, _ = column_law(TokenData(n=4, d=4, a=1, c="0.5"))
     >>> float(mass.sum()), float(mass[largest > 0.6 * math.sqrt(math.log(4))].sum())
     (1.0, 0.375)
     """
-    d = require_integer("d", d, least=3, most=MOST_WIDTH)
-    pair = values_closed(n, d, a, c, kernel, normalised)
+    d = require_integer("d", require_instance("data", data, TokenData).d, least=3, most=MOST_WIDTH)
+    pair = values_closed(data, kernel, normalised)
     others = np.arange(-(d - 3.0), d - 2, 2)
-    rows = [
-        np.concatenate([v.first * p[0] + v.own * p[1] + v.others * others + v.last * p[2] for p in _patterns()])
-        for v in pair
-    ]
-    size = np.array([abs(v.first) + abs(v.own) + (d - 3) * abs(v.others) + abs(v.last) for v in pair])
-    return np.maximum(*rows), np.tile(_masses(d - 3) / 8, 8), np.stack(rows), size
-
-
-def _patterns():
-    return product((1, -1), repeat=3)
+    rows = np.stack([np.concatenate([row.meets(signs, others) for signs in PATTERNS]) for row in pair])
+    size = np.array([row.meets(ALL_PLUS, d - 3) for row in pair])  # no entry is negative
+    return np.max(rows, axis=0), np.tile(_masses(d - 3) / 8, 8), rows, size
 
 
 @lru_cache(maxsize=16)
@@ -204,15 +196,15 @@ def _masses(k):
     return np.array([w / total for w in ways])
 
 
-def column_probability(n, d, a, c, tau, kernel="softmax", normalised=True):
+def column_probability(data, tau, kernel="softmax", normalised=True):
     """Probability π that one random column makes some row exceed a threshold.
 
     Parameters
     ----------
-    n, d, a, c, kernel, normalised
+    data, kernel, normalised
         As in `column_law`.
     tau : float
-        Threshold τ above 0.
+        Threshold τ above 0, in place of that of the data.
 
     Returns
     -------
@@ -226,28 +218,28 @@ def column_probability(n, d, a, c, tau, kernel="softmax", normalised=True):
 
     Notes
     -----
-    At τ = (c + gap)√L ``tokens.column_probability`` decides ties exactly for the normalised two; here a tie is an
-    error.  Claims: raw-column-law, only-exp-normalised-separates.
+    At τ = (c + gap)√L ``tokens.Law`` decides ties exactly for the normalised two; here a tie is an error.
+    Claims: raw-column-law, only-exp-normalised-separates.
 
     Examples
     --------
-    >>> tau = 0.6 * math.sqrt(math.log(1024))
-    >>> [round(column_probability(1024, 258, a, 0.5, tau, "softmax", False), 9) for a in (0.05, 0.7)]
+    >>> data = [TokenData(n=1024, d=258, a=a, c=0.5) for a in (0.05, 0.7)]
+    >>> [round(column_probability(x, x.tau, "softmax", False), 9) for x in data]
     [0.5, 0.625]
     """
     tau = require_positive("tau", tau)
-    largest, mass, rows, size = column_law(n, d, a, c, kernel, normalised)
+    largest, mass, rows, size = column_law(data, kernel, normalised)
     if np.any(np.abs(rows - tau) <= 64 * sign_sums.EPS * (size[:, None] + tau)):
         raise ValueError(f"tau = {tau!r}: doubles cannot tell whether a row exceeds it")
     return min(1.0, math.fsum(mass[largest > tau]))
 
 
-def fires_probability(n, d, m, a, c, tau, kernel="softmax", normalised=True):
+def fires_probability(data, m, tau, kernel="softmax", normalised=True):
     """Probability 1 − (1 − π)^m that the network fires at a threshold τ.
 
     Parameters
     ----------
-    n, d, a, c, tau, kernel, normalised
+    data, tau, kernel, normalised
         As in `column_probability`.
     m : int
         Number of sign columns, at least 1.
@@ -264,23 +256,24 @@ def fires_probability(n, d, m, a, c, tau, kernel="softmax", normalised=True):
     Examples
     --------
     >>> tau = 1024**2.4 * math.sqrt(math.log(1024))
-    >>> [round(fires_probability(1024, 258, 10, a, 0.5, tau, "softmax", False), 9) for a in (0.05, 0.7)]
+    >>> data = [TokenData(n=1024, d=258, a=a, c=0.5) for a in (0.05, 0.7)]
+    >>> [round(fires_probability(x, 10, tau, "softmax", False), 9) for x in data]
     [0.0, 0.999023438]
     """
-    return sign_sums.fires_probability(column_probability(n, d, a, c, tau, kernel, normalised), m)
+    return sign_sums.fires_probability(column_probability(data, tau, kernel, normalised), m)
 
 
-def best_threshold(n, d, m, a0, a1, c, kernel="softmax", normalised=True):
+def best_threshold(d0, d1, m, kernel="softmax", normalised=True):
     """Threshold τ that makes P[fires on D_1] − P[fires on D_0] largest.
 
     Parameters
     ----------
-    n, d, c, kernel, normalised
-        As in `column_law`.
+    d0, d1 : TokenData
+        D_0 and D_1.
     m : int
         Number of sign columns, at least 1.
-    a0, a1
-        Strength of the marked token on D_0 and on D_1.
+    kernel, normalised
+        As in `column_law`.
 
     Returns
     -------
@@ -299,16 +292,14 @@ def best_threshold(n, d, m, a0, a1, c, kernel="softmax", normalised=True):
 
     Examples
     --------
-    >>> best = best_threshold(1024, 258, 10, 0.05, 0.7, 0.5, "linear", normalised=False)
+    >>> d0, d1 = (TokenData(n=1024, d=258, a=a, c=0.5) for a in (0.05, 0.7))
+    >>> best = best_threshold(d0, d1, 10, "linear", normalised=False)
     >>> round(best.on_d0, 6), round(best.on_d1, 6)
     (3e-06, 0.999017)
     """
     m = require_integer("m", m, least=1)
-    a0, a1 = require_decimal("a0", a0), require_decimal("a1", a1)
-    try:
-        laws = [column_law(n, d, a, c, kernel, normalised)[:2] for a in (a0, a1)]
-    except ValueError as error:  # which speaks of a
-        raise ValueError(f"a0, a1: {error}") from None
+    pair = require_instance("d0", d0, TokenData), require_instance("d1", d1, TokenData)
+    laws = [column_law(data, kernel, normalised)[:2] for data in pair]
     steps = np.unique(np.concatenate([largest for largest, _ in laws]))
     gaps = np.diff(steps)
     tried = (steps[:-1] + gaps / 2)[gaps > APART * np.max(np.abs(steps))]

@@ -2,13 +2,12 @@
 
 import math
 from fractions import Fraction
-from itertools import product
 from typing import NamedTuple
 
 from attnsep.attention.kernels import require_pair
 from attnsep.checks import require_integer, require_real
-from attnsep.paper import gains, tokens
-from attnsep.paper.tokens import TokenData
+from attnsep.paper import tokens
+from attnsep.paper.tokens import PATTERNS, Law, TokenData, shortfall
 from attnsep.probability import sign_sums
 
 
@@ -49,17 +48,16 @@ def column_limit(a, c, gap=0.1):
     data = TokenData(n=2, d=3, a=a, c=c, gap=gap)
     if data.gap == 0:
         raise ValueError(f"gap = {gap!r}: must be above 0")
-    patterns = list(product((1, -1), repeat=3))
-    return Fraction(sum(_marked_alone(data, *signs) for signs in patterns), len(patterns))
+    return Fraction(sum(_marked_alone(data, signs) for signs in PATTERNS), len(PATTERNS))
 
 
-def _marked_alone(data, y_first, y_own, y_last):
+def _marked_alone(data, signs):
     """Whether a row with all its weight on the marked token exceeds the threshold; a tie is an error."""
-    above = data.a * y_first + data.b * y_own + data.c * (y_last - 1) - data.gap
-    if above == 0:
+    missing = shortfall(data, signs, total=1, marked=1, own=1)
+    if missing == 0:
         shown = ", ".join(f"{name} = {float(getattr(data, name)):g}" for name in ("a", "c", "gap"))
         raise ValueError(f"{shown}: a pattern of signs attains the gap exactly")
-    return above > 0
+    return missing < 0
 
 
 def width_limit(d, a, c, kernel="softmax", gap=0.1):
@@ -84,8 +82,8 @@ def width_limit(d, a, c, kernel="softmax", gap=0.1):
 
     Notes
     -----
-    With the limit w of a row's weight on the marked token, and r' = (1 − w)/(d − 2) on each class:
-    a w y_1 + b((w + r')y_{k*} + r' S) + c(y_d − 1) > gap.  Softmax: w = 1 in the marked row if a(1+a) > 1, else 0; in
+    With the limit w of a row's weight on the marked token, and r' = (1 − w)/(d − 2) on each class, b r' S must exceed
+    ``tokens.shortfall`` of the weights 1, w and w + r'.  Softmax: w = 1 in the marked row if a(1+a) > 1, else 0; in
     the other rows 1, ½ or 0 where a is above, at or below 1.  Linear: w = 0.  Extension.  Claim: scaling-in-n.
 
     Examples
@@ -93,13 +91,11 @@ def width_limit(d, a, c, kernel="softmax", gap=0.1):
     >>> width_limit(4, 0.05, 0.5), width_limit(4, 0.05, 0.5, "linear"), width_limit(4, 0.7, 0.5)
     (0.125, 0.125, 0.4375)
     """
-    data = TokenData(n=2 * (require_integer("d", d, least=3, most=tokens.MOST_WIDTH) - 2), d=d, a=a, c=c, gap=gap)
-    rows = [
-        _weight_limit(R.exponent) if kernel == "softmax" else Fraction(0)
-        for R in gains.gains(data.n, a, require_pair(kernel))
-    ]
-    patterns = product((1, -1), repeat=3)
-    least = (min(_least_plus(data, w, *signs) for w in rows) for signs in patterns)
+    n = 2 * (require_integer("d", d, least=3, most=tokens.MOST_WIDTH) - 2)
+    law = Law(TokenData(n=n, d=d, a=a, c=c, gap=gap), require_pair(kernel))
+    rows = [_weight_limit(R.exponent) if kernel == "softmax" else Fraction(0) for R in law.gains]
+    data = law.data
+    least = (min(_least_plus(data, w, signs) for w in rows) for signs in PATTERNS)
     return math.fsum(sign_sums.binomial_tail(data.d - 3, plus) for plus in least) / 8
 
 
@@ -108,12 +104,12 @@ def _weight_limit(exponent):
     return Fraction(1, 2) if exponent == 1 else Fraction(int(exponent > 1))
 
 
-def _least_plus(data, w, y_first, y_own, y_last):
+def _least_plus(data, w, signs):
     """Return the smallest number of plus signs among the d − 3 other classes that exceeds the threshold."""
     others, rest = data.d - 3, (1 - w) / (data.d - 2)
     if rest == 0:
-        return 0 if _marked_alone(data, y_first, y_own, y_last) else others + 1
-    missing = data.gap + data.c * (1 - y_last) - data.a * w * y_first - data.b * (w + rest) * y_own
+        return 0 if _marked_alone(data, signs) else others + 1
+    missing = shortfall(data, signs, total=1, marked=w, own=w + rest)
     plus = (others + missing / (data.b * rest)) / 2
     if plus.denominator == 1 and 0 <= plus <= others:
         raise ValueError(f"d = {data.d}: in the limit a row ties with the threshold, so the limit does not decide")

@@ -1,21 +1,15 @@
 """Maps of the exact law: firing probabilities and errors on whole grids of parameters at once, on the host.
 
 Parameters may be arrays or sequences that broadcast.  Doubles with a proved rounding bound decide almost every point;
-where they cannot, because a row ties with the threshold or nearly does, ``tokens`` decides exactly.
+where they cannot, because a row ties with the threshold or nearly does, ``tokens.Law`` decides exactly.
 """
-
-from itertools import product
 
 import numpy as np
 
 from attnsep.attention.kernels import require_pair
 from attnsep.checks import require_decimal, require_integer, require_items, require_plain, require_probability, text_of
-from attnsep.paper import gains, tokens
-from attnsep.paper.tokens import TokenData
+from attnsep.paper.tokens import PATTERNS, Law, Strengths, TokenData, TokenErrors, shortfall
 from attnsep.probability import sign_sums
-
-PATTERNS = tuple(product((1, -1), repeat=3))
-
 
 SLACK = 2.0**-46  # 128 units of rounding; the longest chain of operations below needs fewer than 40
 
@@ -44,7 +38,7 @@ def column_map(n, d, a, c, kernel="softmax", gap=0.1):
     Returns
     -------
     numpy.ndarray, shape of the parameters broadcast together
-        ``tokens.column_probability`` of every point, to 12 digits.
+        ``Law.column_probability`` of every point, to 12 digits.
 
     Raises
     ------
@@ -77,7 +71,7 @@ def fires_map(n, d, m, a, c, kernel="softmax", gap=0.1):
     Returns
     -------
     numpy.ndarray, shape of the parameters broadcast together
-        ``tokens.fires_probability`` of every point, to 12 digits.
+        ``Law.fires`` of every point, to 12 digits.
 
     Raises
     ------
@@ -109,7 +103,7 @@ def error_map(n, d, m, a0, a1, c, gap=0.1):
 
     Returns
     -------
-    tokens.TokenErrors of numpy.ndarray
+    TokenErrors of numpy.ndarray
         ``tokens.errors`` of every point; each has the shape of all parameters broadcast together.
 
     Raises
@@ -133,7 +127,7 @@ def error_map(n, d, m, a0, a1, c, gap=0.1):
     a0_or_a1 = ((a0, "softmax"), (a0, "linear"), (a1, "linear"))
     fires = [fires_map(n, d, m, a, c, kernel, gap) for a, kernel in a0_or_a1]
     shape = np.broadcast_shapes(silent.shape, a0.shape, a1.shape)
-    return tokens.TokenErrors(*(np.broadcast_to(error, shape) for error in (silent, *fires)))
+    return TokenErrors(*(np.broadcast_to(error, shape) for error in (silent, *fires)))
 
 
 def worst(errors):
@@ -141,7 +135,7 @@ def worst(errors):
 
     Parameters
     ----------
-    errors : tokens.TokenErrors of array
+    errors : TokenErrors of array
         As from `error_map`.
 
     Returns
@@ -172,7 +166,7 @@ def steps_within(errors, limit, start):
 
     Parameters
     ----------
-    errors : tokens.TokenErrors of array, shape (k,)
+    errors : TokenErrors of array, shape (k,)
         Errors along one parameter, as from `error_map`.
     limit : float, Fraction or str
         Largest error allowed, strictly between 0 and 1.
@@ -263,8 +257,8 @@ def _least_plus(parameters, kernel):
     shared = np.broadcast_arrays(*parameters)
     for *point, pattern in undecided.tolist():
         n, d, _, a, c, gap = (array[tuple(point)] for array in shared)
-        data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
-        least[(*point, pattern)] = tokens.least_plus(data, gains.gains(n, a, kernel), *PATTERNS[pattern])
+        law = Law(TokenData(n=n, d=d, a=a, c=c, gap=gap), kernel)
+        least[(*point, pattern)] = law.least_plus(PATTERNS[pattern])
     return others.astype(np.int64), least.astype(np.int64)
 
 
@@ -274,25 +268,26 @@ def _float(array):
 
 
 def _enclosures(n, d, t, a, c, gap, b, kernel):
-    """Yield for every pattern bounds of x = (d−3)/2 + (level + slope R)/(2bt) of `tokens.least_plus`.
+    """Yield for every pattern bounds of the number of plus signs that must be exceeded, as in `Law.least_plus`.
 
     Notes
     -----
-    x = (d−3)/2 + g(n−1)/(2bt) − (t−1)y_{k*}/(2t) + s R/t, s = (g − a y_1 − b y_{k*})/(2b), g = gap + c(1 − y_d).
-    s > 0 takes the smaller R, s < 0 the larger.  Where the sign of s is in doubt, s_low R_large ≤ s R ≤ s_high R_small.
+    ``tokens.shortfall`` of whole arrays, with t for unit: b S must exceed level + slope R/t.  A negative slope takes
+    the larger R, a positive one the smaller.  Where its sign is in doubt, s_low R_large ≤ s R ≤ s_high R_small.
     """
     b = np.where(b > 1e-300, b, np.nan)
+    strengths, others, rest, own = Strengths(a, b, c, gap), (d - 3) / 2, (n - 1) / t, (t - 1) / t
     logs = [np.log1p(a) + 0 * n] * 2 if kernel == "linear" else [a * (1 + a) * np.log(n), a * np.log(n)]
     (large_low, large_high), (small_low, small_high) = (_ratio(log, np.log(t)) for log in logs)
-    for y_first, y_own, y_last in PATTERNS:
-        g = gap + c * (1 - y_last)
-        rest = (d - 3) / 2 + g / b * ((n - 1) / t) / 2 - y_own * (t - 1) / t / 2
-        error = SLACK * ((d - 3) / 2 + g / b * ((n - 1) / t) / 2 + 1)
-        slope, doubt = (g - a * y_first - b * y_own) / (2 * b), SLACK * (g + a + b) / b
+    for signs in PATTERNS:
+        level = others + shortfall(strengths, signs, total=rest, own=own) / (2 * b)
+        slope = shortfall(strengths, signs, total=1, marked=1, own=1) / (2 * b)
+        g = shortfall(strengths, signs, total=1)
+        error, doubt = SLACK * (others + g / b * rest / 2 + 1), SLACK * (g + a + b) / b
         low, high = slope - doubt, slope + doubt
         yield (
-            rest - error + np.where(low > 0, low * small_low, low * large_high),
-            rest + error + np.where(high > 0, high * small_high, high * large_low),
+            level - error + np.where(low > 0, low * small_low, low * large_high),
+            level + error + np.where(high > 0, high * small_high, high * large_low),
         )
 
 

@@ -11,14 +11,15 @@ from attnsep.arrays import given_namespace
 from attnsep.attention.kernels import require_kernel
 from attnsep.checks import require_decimal, require_instance, require_integer, require_real, require_size, text_of
 from attnsep.paper.gains import MOST_DIGITS, floor_linear, gains
-from attnsep.paper.tokens import Scaled
+from attnsep.paper.tokens import Scaled, Signs, shortfall
 from attnsep.probability import sign_sums
 from attnsep.probability.sign_sums import hoeffding
 
 SHARES = (Fraction(1, 4), Fraction(3, 4))
 
 
-_PATTERNS = tuple(product((1, -1), repeat=2))
+# Every class has marked tokens, so no class's sign stands alone: two signs do.
+_PATTERNS = tuple(Signs(first, 0, last) for first, last in product((1, -1), repeat=2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +254,7 @@ def marked_mass(n, a, share, kernel="softmax"):
     return tuple(Mass(R, share) for R in rows)
 
 
-def least_plus(data, masses, y_first, y_last):
+def least_plus(data, masses, signs):
     """Smallest number of plus signs among the d − 2 classes with which some row exceeds the threshold.
 
     Parameters
@@ -262,8 +263,8 @@ def least_plus(data, masses, y_first, y_last):
         The data.
     masses : tuple of Mass
         As from `marked_mass`.
-    y_first, y_last : int
-        The signs y_1 and y_d, each 1 or -1.
+    signs : Signs
+        y_1 and y_d, each 1 or -1; no other sign stands alone.
 
     Returns
     -------
@@ -272,27 +273,28 @@ def least_plus(data, masses, y_first, y_last):
 
     Notes
     -----
-    With S = 2 plus − (d − 2) a row exceeds τ if and only if b S/(d − 2) > g + c(1 − y_d) − a w y_1.  The row with the
-    larger a w y_1 decides.  A tie does not fire.  Extension.  Claim: count-law.
+    The row weighs 1 in all, w of it marked, and 1/(d − 2) in every class.  So with S = 2 plus − (d − 2) it exceeds τ if
+    and only if b S/(d − 2) > g + c(1 − y_d) − a w y_1, which is ``tokens.shortfall``.  The row with the larger a w y_1
+    decides.  A tie does not fire.  Extension.  Claim: count-law.
 
     Examples
     --------
     >>> data = CountData(n=16, d=6, a=4, c="0.375", share="1/4")
-    >>> least_plus(data, marked_mass(16, 4, "1/4", "linear"), 1, 1)  # all 4 signs plus ties
+    >>> least_plus(data, marked_mass(16, 4, "1/4", "linear"), Signs(1, 0, 1))  # all 4 signs plus ties
     5
     """
     classes = data.d - 2
     scale = Fraction(classes) / (2 * data.b)
-    level, slope = data.gap + data.c * (1 - y_last), -data.a * y_first
-    mass = masses[0] if y_first > 0 else masses[1]
+    level, slope = shortfall(data, signs, total=1), shortfall(data, signs, marked=1)
+    mass = masses[0] if signs.first > 0 else masses[1]
     return floor_linear(Fraction(classes, 2) + scale * level, scale * slope, mass, classes) + 1
 
 
 def _least(data, kernel):
-    """Return `least_plus` of every pattern (y_1, y_d)."""
+    """Return `least_plus` of every pattern of signs."""
     require_instance("data", data, CountData)
     masses = marked_mass(data.n, data.a, data.share, kernel)
-    return [least_plus(data, masses, *pattern) for pattern in _PATTERNS]
+    return [least_plus(data, masses, signs) for signs in _PATTERNS]
 
 
 def column_probability(data, kernel="softmax"):

@@ -1,15 +1,15 @@
 """Firing frequencies of the kernels that have no closed law: random features, windows, and all without a known gain."""
 
-import math
+from typing import NamedTuple
 
 import numpy as np
 
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import distinct_rows, values
 from attnsep.attention.kernels import require_kernel
-from attnsep.checks import require_generator, require_integer
-from attnsep.paper.gains import floor_linear, gains, has_gain
-from attnsep.paper.tokens import TokenData
+from attnsep.checks import require_generator, require_instance, require_integer
+from attnsep.paper.gains import has_gain
+from attnsep.paper.tokens import Law, Signs, TokenData, Visible, shortfall, sum_floor
 
 MOST_NUMBERS, MOST_IN_ALL = 10**8, 2 * 10**9  # drawn or summed, for one network and for all
 
@@ -17,15 +17,15 @@ MOST_NUMBERS, MOST_IN_ALL = 10**8, 2 * 10**9  # drawn or summed, for one network
 TIE = 64 * np.finfo(float).eps  # of the threshold: a sum that is above it by less is a tie, which does not fire
 
 
-def fired_networks(rng, n, d, m, a, c, kernel, gap=0.1, *, draws=1000):
+def fired_networks(rng, data, m, kernel, *, draws=1000):
     """How many of so many random networks fire on the data, for a kernel without a closed law.
 
     Parameters
     ----------
     rng : numpy.random.Generator
         Source of the signs, and of the random features: fresh ones for every network.
-    n, d, a, c, gap
-        As in ``data.TokenData``; the marked token is the first one.
+    data : TokenData
+        The data; the marked token is the first one.  Classes must be equal for performer.
     m : int
         Number of sign columns, at least 1.
     kernel : Kernel or str
@@ -45,29 +45,31 @@ def fired_networks(rng, n, d, m, a, c, kernel, gap=0.1, *, draws=1000):
     Notes
     -----
     Window and performer need no matrix of tokens; any other kernel is asked for its outputs on one.
-    Window: softmax over the `seen` tokens near a row's own.  With g = gap + c(1 − y_d) a row that sees the marked
-    token exceeds τ if and only if b Σ_{i≠j*} y_{class(i)} > g(seen − 1) + R(g − a y_1 − b y_{k*}), and one that does
-    not if b Σ y_{class(i)} > g seen.
-    Whole numbers against an exact floor, so ties are right.
+    Window: softmax over the tokens near a row's own; the law is ``tokens.shortfall`` of what each row sees, whole
+    numbers against an exact floor, so ties are right.
     Performer: the weights of the d − 2 classes and of the marked token from the logarithms of their features.
     Extension.  Claim: sampled-kernels.
 
     Examples
     --------
-    >>> fired_networks(np.random.default_rng(1), 6, 5, 2, "0.7", "0.5", "window:1", draws=50)
+    >>> data = TokenData(n=6, d=5, a="0.7", c="0.5")
+    >>> fired_networks(np.random.default_rng(1), data, 2, "window:1", draws=50)
     34
     """
     require_generator(rng)
-    data, m = TokenData(n=n, d=d, a=a, c=c, gap=gap), require_integer("m", m, least=1)
+    require_instance("data", data, TokenData)
+    m = require_integer("m", m, least=1)
     kernel = require_kernel(kernel)
     if has_gain(kernel):
-        raise ValueError(f"kernel = {str(kernel)!r}: has an exact law, see tokens.fires_probability")
+        raise ValueError(f"kernel = {str(kernel)!r}: has an exact law, see tokens.Law")
+    if data.marked:
+        raise ValueError(f"marked = {data.marked}: must be 0, the first token")
     rows = _ROWS.get(kernel.name, _matrix_rows)
     matrix = data.n * data.d if rows is _matrix_rows else 1
     numbers = max(data.n * m, data.d * m, data.d * (kernel.parameter if kernel.random else 1), matrix)
     if numbers > MOST_NUMBERS:
         raise ValueError(
-            f"n, d, m, kernel = {n}, {d}, {m}, {str(kernel)!r}: one network must need at most 10^8 numbers"
+            f"n, d, m, kernel = {data.n}, {data.d}, {m}, {str(kernel)!r}: one network must need at most 10^8 numbers"
         )
     if numbers * require_integer("draws", draws, least=1) > MOST_IN_ALL:
         raise ValueError(f"draws = {draws}: must be at most {MOST_IN_ALL // numbers} for networks of this size")
@@ -87,40 +89,51 @@ def _matrix_rows(data, kernel, rng):
 
 def _window_rows(data, kernel, rng):
     """Return a function that says whether some row and column exceed the threshold, one column at a time."""
-    place, width, classes = np.arange(data.n), min(kernel.width, data.n), data.classes(np)
-    first, end = np.maximum(place - width, 0), np.minimum(place + width, data.n - 1) + 1
-    kinds = list(zip((end - first).tolist(), (first == 0).tolist(), (place == 0).tolist(), strict=True))
-    rows, floors = gains(data.n, data.a), {}
-
-    def exceeds(y):
-        for column in y.T:
-            pattern = tuple(column[[0, 1, -1]].tolist())
-            if pattern not in floors:
-                floor = _window_floor(data, rows, *pattern)
-                found = {kind: floor(*kind) for kind in set(kinds)}
-                floors[pattern] = np.array([found[kind] for kind in kinds])
-            signs = column[1 + classes]
-            signs[0] = 0  # the marked token has its own term
-            sums = np.concatenate([[0], np.cumsum(signs)])
-            if np.any(sums[end] - sums[first] > floors[pattern]):
-                return True
-        return False
-
-    return exceeds
+    return _Windows(data, kernel).exceeds
 
 
-def _window_floor(data, rows, y_first, y_own, y_last):
-    """Return a function: the floor that the other tokens' signs must exceed in a row that sees so many tokens."""
-    g, b = data.gap + data.c * (1 - y_last), data.b
-    level, slope = g / b, (g - data.a * y_first - b * y_own) / b
+class _Row(NamedTuple):
+    """What decides about a row: how many tokens it sees, whether the mark is one of them, and whether it is marked."""
 
-    def floor(seen, sees, own):
-        if not sees:
-            return min(math.floor(level * seen), seen)
-        # From −seen − 1, always, to seen, never.
-        return floor_linear(level * (seen - 1) + seen, slope, rows[0] if own else rows[1], 2 * seen) - seen
+    tokens: int
+    sees_mark: bool
+    is_marked: bool
 
-    return floor
+
+class _Windows:
+    """The rows of a sliding window, and whether some row exceeds the threshold for given signs."""
+
+    def __init__(self, data, kernel):
+        place, width = np.arange(data.n), min(kernel.width, data.n)
+        self.law, self.classes = Law(data), data.classes(np)
+        self.first, self.end = np.maximum(place - width, 0), np.minimum(place + width, data.n - 1) + 1
+        sizes, sees_mark, is_marked = (self.end - self.first).tolist(), self.first == 0, place == 0
+        self.rows = [_Row(*row) for row in zip(sizes, sees_mark.tolist(), is_marked.tolist(), strict=True)]
+        self.floors = {}
+
+    def exceeds(self, y):
+        """Whether some row and column exceed the threshold, one column at a time."""
+        return any(self._column_exceeds(column) for column in y.T)
+
+    def _column_exceeds(self, column):
+        signs = Signs(int(column[0]), int(column[1]), int(column[-1]))
+        if signs not in self.floors:
+            found = {row: self._floor(row, signs) for row in set(self.rows)}
+            self.floors[signs] = np.array([found[row] for row in self.rows])
+        others = column[1 + self.classes]
+        others[0] = 0  # the marked token has its own term
+        sums = np.concatenate([[0], np.cumsum(others)])
+        return bool(np.any(sums[self.end] - sums[self.first] > self.floors[signs]))
+
+    def _floor(self, row, signs):
+        """Return the floor that the signs of all other visible tokens must exceed."""
+        data = self.law.data
+        if not row.sees_mark:
+            return min(shortfall(data.strengths, signs, total=row.tokens) // data.strengths.b, row.tokens)
+        # The other tokens of the mark's class are counted one by one, as all others are.
+        visible = Visible(row.tokens, 1, ((1, row.tokens - 1),))
+        R = self.law.gains[0 if row.is_marked else 1]
+        return sum_floor(data, visible, (R, R), signs)
 
 
 def _performer_rows(data, kernel, rng):

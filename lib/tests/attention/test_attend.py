@@ -486,7 +486,7 @@ def test_values_are_closed_form_and_the_kronecker_twin(xp, n, d, a, c, kernel):
     found = to_numpy(values(A, A, A, X, kernel))
     literal = [to_numpy(x).tolist() for x in (A, A, A, X)]
     np.testing.assert_allclose(found, reference.values(*literal, kernel=kernel), rtol=1e-12, atol=1e-14)
-    rows = tokens.values_closed(n, d, a, c, kernel)
+    rows = tokens.law(n, d, a, c, kernel).values()
     for j in range(n):
         closed = rows[j != n - 1]
         wanted = [closed.first, *[closed.others] * (d - 2), closed.last]
@@ -514,7 +514,7 @@ def test_real_networks_fire_where_the_exact_instance_does(xp, rng, kernel):
         for _ in range(20):
             y = signs(rng, d, 2, np)
             verdict = fires(rows, xp.asarray(y), data.tau)
-            assert verdict is tokens.instance_fires(y, data, kernel)
+            assert verdict is tokens.Law(data, kernel).fires_on(y)
             twin = reference.network(to_numpy(rows).tolist(), y.tolist(), data.tau)
             assert float(network(rows, xp.asarray(y), data.tau)) == pytest.approx(twin, rel=1e-12, abs=1e-12)
             fired += verdict
@@ -699,7 +699,7 @@ def test_other_networks_fire_where_the_exact_instance_does(rng, kernel):
         for _ in range(20):
             y = signs(rng, d, 1, np)
             verdict = fires(rows, y, data.tau)
-            assert verdict is tokens.instance_fires(y, data, kernel)
+            assert verdict is tokens.Law(data, kernel).fires_on(y)
             fired += verdict
     assert 0 < fired < 60
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from attnsep.extensions import limitations
-from attnsep.paper.tokens import column_bounds
-from attnsep.paper.tokens import weights as exact_weights
+from attnsep.paper import tokens
+from attnsep.paper.tokens import TokenData
 
 
 def tokens_with(n, d, a, c, E, eps):
@@ -21,7 +21,7 @@ def tokens_with(n, d, a, c, E, eps):
 def test_every_matrix_keeps_the_bounds(rng, kernel, a):
     n, d, c = 12, 8, 0.4
     for eps in (1e-4, 0.01, 0.1):
-        bound = limitations.weight_bounds(n, d, a, c, eps, kernel)
+        bound = limitations.weight_bounds(TokenData(n=n, d=d, a=a, c=c), eps, kernel)
         for E in rng.choice([-1.0, 1.0], (200, n, 1)) * np.ones(d):
             s = tokens_with(n, d, a, c, E, eps).sum(axis=1)
             u = np.outer(s, s) if kernel == "linear" else np.exp(np.outer(s, s))
@@ -32,31 +32,32 @@ def test_every_matrix_keeps_the_bounds(rng, kernel, a):
 
 
 def test_without_error_the_bounds_are_the_weights():
-    bound, exact = limitations.weight_bounds(100, 27, 0.7, 0.5, 1e-15), exact_weights(100, 0.7)
+    bound, exact = limitations.weight_bounds(TokenData(n=100, d=27, a=0.7, c=0.5), 1e-15), tokens.weights(100, 0.7)
     assert bound.marked_low == pytest.approx(exact.p)
     assert bound.marked_high == pytest.approx(exact.p)
-    low, high = limitations.fires_bounds(16384, 4098, 1, 0.05, 0.5, 1e-12)
+    data = TokenData(n=16384, d=4098, a=0.05, c=0.5)
+    low, high = limitations.fires_bounds(data, 1, 1e-12)
     assert low == 0
-    assert column_bounds(16384, 4098, 0.05, 0.5)[1] <= high < 1e-3
+    assert tokens.Law(data).column_bounds()[1] <= high < 1e-3
 
 
 def test_too_large_errors_prove_nothing():
-    assert limitations.weight_bounds(12, 8, 0.7, 0.5, 0.125) == (0, 1, 1)
-    assert limitations.fires_bounds(12, 8, 3, 0.7, 0.5, 0.125) == (0, 1)
+    assert limitations.weight_bounds(TokenData(n=12, d=8, a=0.7, c=0.5), 0.125) == (0, 1, 1)
+    assert limitations.fires_bounds(TokenData(n=12, d=8, a=0.7, c=0.5), 3, 0.125) == (0, 1)
 
 
 def test_rejects():
     with pytest.raises(ValueError, match="eps"):
-        limitations.weight_bounds(12, 8, 0.7, 0.5, -0.1)
+        limitations.weight_bounds(TokenData(n=12, d=8, a=0.7, c=0.5), -0.1)
     with pytest.raises(ValueError, match="kernel"):
-        limitations.weight_bounds(12, 8, 0.7, 0.5, 0.1, "cubic")
+        limitations.weight_bounds(TokenData(n=12, d=8, a=0.7, c=0.5), 0.1, "cubic")
 
 
 @pytest.mark.parametrize("a", [0.3, 0.7])
 def test_the_softmax_bounds_are_attained(a):
     """By errors that conspire; without them a looser bound would pass every test above."""
     n, d, c, eps = 12, 8, 0.4, 0.01
-    bound = limitations.weight_bounds(n, d, a, c, eps, "softmax")
+    bound = limitations.weight_bounds(TokenData(n=n, d=d, a=a, c=c), eps, "softmax")
 
     def marked_row(raised):
         E = -np.ones((n, d))

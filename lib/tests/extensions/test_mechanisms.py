@@ -31,7 +31,7 @@ def rows(n, d, a, c, kernel, normalised):
 @pytest.mark.parametrize(("n", "d", "a", "c"), [(6, 5, "0.7", "0.5"), (12, 8, "0.05", "0.3"), (9, 11, "1.3", "0.8")])
 def test_law_is_that_of_all_sign_vectors(n, d, a, c, kernel, normalised):
     found = [*rows(n, d, a, c, kernel, normalised)]
-    closed = mechanisms.values_closed(n, d, a, c, kernel, normalised)
+    closed = mechanisms.values_closed(TokenData(n=n, d=d, a=a, c=c), kernel, normalised)
     for row, value in zip(found, closed, strict=True):
         wanted = [float(row[0]), float(row[1]), float(row[2]), float(row[-1])]
         assert [*value] == pytest.approx(wanted, rel=1e-13)
@@ -40,27 +40,34 @@ def test_law_is_that_of_all_sign_vectors(n, d, a, c, kernel, normalised):
     ]
     for tau in (0.41 * float(max(tops)), 0.083 * float(max(tops)), 1.01 * float(max(tops))):
         wanted = sum(top > tau for top in tops) / len(tops)
-        assert mechanisms.column_probability(n, d, a, c, tau, kernel, normalised) == pytest.approx(wanted, abs=1e-15)
+        assert mechanisms.column_probability(TokenData(n=n, d=d, a=a, c=c), tau, kernel, normalised) == pytest.approx(
+            wanted, abs=1e-15
+        )
 
 
 def test_agrees_with_the_exact_law_of_the_normalised_two():
     for (n, d), a, kernel in product(((1024, 258), (98, 100)), ("0.05", "0.7"), ("softmax", "linear")):
         tau = TokenData(n=n, d=d, a=a, c="0.45").tau
-        found = mechanisms.column_probability(n, d, a, "0.45", tau, kernel)
-        assert found == pytest.approx(tokens.column_probability(n, d, a, "0.45", kernel), rel=1e-12)
+        found = mechanisms.column_probability(TokenData(n=n, d=d, a=a, c="0.45"), tau, kernel)
+        assert found == pytest.approx(tokens.law(n, d, a, "0.45", kernel).column_probability(), rel=1e-12)
 
 
 def test_best_threshold_is_the_best_of_all_and_attained():
     for kernel, normalised in FOUR:
-        best = mechanisms.best_threshold(40, 22, 3, "0.05", "0.7", "0.45", kernel, normalised)
+        best = mechanisms.best_threshold(
+            TokenData(n=40, d=22, a="0.05", c="0.45"), TokenData(n=40, d=22, a="0.7", c="0.45"), 3, kernel, normalised
+        )
         fires = [
-            mechanisms.fires_probability(40, 22, 3, a, "0.45", best.tau, kernel, normalised) for a in ("0.05", "0.7")
+            mechanisms.fires_probability(TokenData(n=40, d=22, a=a, c="0.45"), 3, best.tau, kernel, normalised)
+            for a in ("0.05", "0.7")
         ]
         assert [best.on_d0, best.on_d1] == pytest.approx(fires, abs=1e-12)
-        top = mechanisms.column_law(40, 22, "0.7", "0.45", kernel, normalised)[0].max()
+        top = mechanisms.column_law(TokenData(n=40, d=22, a="0.7", c="0.45"), kernel, normalised)[0].max()
         for share in np.linspace(0.013, 1.2, 60):
             on_d0, on_d1 = (
-                mechanisms.fires_probability(40, 22, 3, a, "0.45", float(share * top), kernel, normalised)
+                mechanisms.fires_probability(
+                    TokenData(n=40, d=22, a=a, c="0.45"), 3, float(share * top), kernel, normalised
+                )
                 for a in ("0.05", "0.7")
             )
             assert on_d1 - on_d0 <= best.on_d1 - best.on_d0 + 1e-12
@@ -77,7 +84,7 @@ def test_outputs_on_matrices(xp):
 
 def test_bad_input_is_rejected():
     with pytest.raises(ValueError, match="kernel = 'cosine'"):
-        mechanisms.values_closed(6, 5, 1, "0.5", "cosine", normalised=False)
+        mechanisms.values_closed(TokenData(n=6, d=5, a=1, c="0.5"), "cosine", normalised=False)
     with pytest.raises(ValueError, match="kernel = 'cosine'"):
         mechanisms.outputs(np.ones((2, 2)), np.ones((2, 2)), "cosine", normalised=False)
     for normalised in (True, False):
@@ -86,8 +93,8 @@ def test_bad_input_is_rejected():
     with pytest.raises(ValueError, match="exponential of a score is too large"), np.errstate(over="ignore"):
         mechanisms.outputs(np.full((2, 1), 40.0), np.ones((1, 1)), normalised=False)
     with pytest.raises(ValueError, match="tau = -1"):
-        mechanisms.column_probability(6, 5, 1, "0.5", -1.0)
+        mechanisms.column_probability(TokenData(n=6, d=5, a=1, c="0.5"), -1.0)
     with pytest.raises(ValueError, match="doubles cannot tell"):
-        mechanisms.column_probability(6, 5, 0, "0.5", 0.5 * np.log(6) ** 0.5 * (1 + 0.5 * 2 / 3))
+        mechanisms.column_probability(TokenData(n=6, d=5, a=0, c="0.5"), 0.5 * np.log(6) ** 0.5 * (1 + 0.5 * 2 / 3))
     with pytest.raises(ValueError, match="m = 0"):
-        mechanisms.best_threshold(6, 5, 0, 0, 1, "0.5")
+        mechanisms.best_threshold(TokenData(n=6, d=5, a=0, c="0.5"), TokenData(n=6, d=5, a=1, c="0.5"), 0)

@@ -29,8 +29,8 @@ def test_temperature_is_in_the_firing_probabilities():
                 ):
                     fired += 1
                     break
-        assert tokens.column_probability(8, 6, a, "0.6", f"softmax:{beta}") == fired / 64
-        m = tokens.fires_probability(8, 6, 3, a, "0.6", f"softmax:{beta}")
+        assert tokens.law(8, 6, a, "0.6", f"softmax:{beta}").column_probability() == fired / 64
+        m = tokens.law(8, 6, a, "0.6", f"softmax:{beta}").fires(3)
         assert m == pytest.approx(1 - (1 - fired / 64) ** 3, rel=1e-12)
 
 
@@ -57,7 +57,7 @@ def test_width_limit_is_the_enumeration_of_all_signs(d, a, kernel):
         own = [w * (a * y[0] + (1 - c) * y[1]) + (1 - w) * (1 - c) * Fraction(sum(y[1:-1]), k) for w in ws]
         fired += any(value > Fraction(1, 10) + c * (1 - y[-1]) for value in own)
     assert scaling.width_limit(d, a, c, kernel) == fired / 2**d
-    assert tokens.column_probability(k * 10**290, d, a, c, kernel) == pytest.approx(fired / 2**d, rel=1e-12)
+    assert tokens.law(k * 10**290, d, a, c, kernel).column_probability() == pytest.approx(fired / 2**d, rel=1e-12)
 
 
 @pytest.mark.parametrize("x", [0, 1e-9, 0.125, 0.2, 0.5, 0.999999, 1])
@@ -101,8 +101,8 @@ def test_accuracies_are_counted(rng):
         (lambda: scaling.sign_rate(1.1), "x = 1.1"),
         (lambda: scaling.accuracies(7, 5, 1, 0.05, 0.7, 0.5), "n = 7, d = 5"),
         (lambda: tokens.weights(5, 0.5, "softmax:-1"), "kernel = .softmax:-1.: beta = .-1.: must be at least 0"),
-        (lambda: tokens.column_probability(6, 5, 0.5, 0.5, "softmax:hot"), "beta = .hot."),
-        (lambda: tokens.fires_probability(6, 5, 1, 0.5, 0.5, "softmax:inf"), "beta = .inf."),
+        (lambda: tokens.law(6, 5, 0.5, 0.5, "softmax:hot").column_probability(), "beta = .hot."),
+        (lambda: tokens.law(6, 5, 0.5, 0.5, "softmax:inf").fires(1), "beta = .inf."),
     ],
 )
 def test_bad_input_is_named(call, words):

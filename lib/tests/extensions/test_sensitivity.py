@@ -36,12 +36,26 @@ def random_points(rng, k, largest=80):
         }
 
 
+def scalar_law(m, **point):
+    return tokens.law(**point).fires(m)
+
+
 @pytest.mark.parametrize("kernel", tokens.KERNELS)
 def test_map_is_the_scalar_law(kernel, rng):
     points = list(random_points(rng, 500))
     found = fires_map(**columns(points), kernel=kernel)
-    wanted = [tokens.fires_probability(**point, kernel=kernel) for point in points]
+    wanted = [scalar_law(**point, kernel=kernel) for point in points]
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("kernel", tokens.KERNELS)
+def test_the_law_of_arrays_is_the_law_of_numbers(kernel, rng):
+    """Not only π but what each of the eight patterns needs, on thousands of points of which many tie."""
+    points = [{name: x for name, x in point.items() if name != "m"} for point in random_points(rng, 2000)]
+    parameters = sensitivity._checked(**columns(points))
+    _, found = sensitivity._least_plus(parameters, kernel)
+    laws = [tokens.law(**point, kernel=kernel) for point in points]
+    assert found.tolist() == [[law.least_plus(signs) for signs in tokens.PATTERNS] for law in laws]
 
 
 @pytest.mark.parametrize("kernel", tokens.KERNELS)
@@ -123,7 +137,7 @@ def test_no_law_is_computed_twice_along_the_other_strength(monkeypatch):
 
 def test_numbers_mean_the_decimals_that_they_print():
     single = np.array([0.75, 0.35], dtype=np.float32)
-    wanted = tokens.column_probability(53, 55, 0.75, 0.35)
+    wanted = tokens.law(53, 55, 0.75, 0.35).column_probability()
     assert column_map(53, 55, single[:1], single[1:])[0] == wanted
     assert column_map(53, 55, ["0.75", Fraction(3, 4), 0.75], 0.35).tolist() == [wanted] * 3
 
@@ -141,7 +155,7 @@ def test_c_next_to_one(tiny):
     b = Fraction(tiny)
     for a, kernel in product((0, Fraction(tiny) / 4), tokens.KERNELS):
         gaps = [b * s / 30 * (1 + near) for s in (2, 10, 24) for near in (0, Fraction(1, 10**12), -Fraction(1, 10**12))]
-        wanted = [tokens.column_probability(30, 32, a, 1 - b, kernel, gap) for gap in gaps]
+        wanted = [tokens.law(30, 32, a, 1 - b, kernel, gap).column_probability() for gap in gaps]
         assert column_map(30, 32, a, 1 - b, kernel, gaps) == pytest.approx(wanted, rel=1e-12, abs=0)
 
 
@@ -149,7 +163,7 @@ def test_c_next_to_one(tiny):
 def test_extreme_parameters(extreme):
     point = {"n": 10**300, "d": 12, "a": 0.5, "c": 0.5, "gap": 0.1} | extreme
     for kernel in tokens.KERNELS:
-        assert float(column_map(**point, kernel=kernel)) == tokens.column_probability(**point, kernel=kernel)
+        assert float(column_map(**point, kernel=kernel)) == tokens.law(**point, kernel=kernel).column_probability()
 
 
 def test_steps_within_stops_at_the_first_wall_on_each_side():

@@ -17,14 +17,16 @@ GRID = {"a": st.one_of(STRENGTH, some([0, "0.7"], np.array([0.1, 2.0]), ())), "c
 def test_the_map_begins_with_the_columns_probability(result, **given):
     assert np.all((result >= 0) & (result <= 1))
     if result.size:
-        near(float(result.flat[0]), tokens.column_probability(**{name: first(x) for name, x in given.items()}))
+        near(float(result.flat[0]), tokens.law(**{name: first(x) for name, x in given.items()}).column_probability())
 
 
 @fuzz(sensitivity.fires_map, sizes(), m=COLUMNS, **GRID)
 def test_the_map_begins_with_the_networks_probability(result, **given):
     assert np.all((result >= 0) & (result <= 1))
     if result.size:
-        near(float(result.flat[0]), tokens.fires_probability(**{name: first(x) for name, x in given.items()}))
+        point = {name: first(x) for name, x in given.items()}
+        m = point.pop("m")
+        near(float(result.flat[0]), tokens.law(**point).fires(m))
 
 
 @fuzz(sensitivity.error_map, sizes(), m=COLUMNS, a0=STRENGTH, a1=GRID["a"], c=SHARE, gap=GAP)

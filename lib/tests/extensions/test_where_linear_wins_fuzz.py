@@ -10,7 +10,19 @@ from attnsep.arrays import to_numpy
 from attnsep.extensions import where_linear_wins
 from attnsep.probability import sign_sums
 from lib.tests.fuzzing import fuzz, number
-from lib.tests.strategies import COLUMNS, POSITIVE, SHARE, STRENGTH, XP, like_matrices, mass, near, probability, some
+from lib.tests.strategies import (
+    COLUMNS,
+    POSITIVE,
+    SHARE,
+    SIGNS,
+    STRENGTH,
+    XP,
+    like_matrices,
+    mass,
+    near,
+    probability,
+    some,
+)
 
 
 @st.composite
@@ -92,9 +104,8 @@ def count_parts(draw):
 @fuzz(
     where_linear_wins.least_plus,
     count_parts(),
-    y_first=some(1, -1),
-    y_last=some(1, -1),
-    kept={"data", "masses", "y_first", "y_last"},
+    signs=SIGNS,
+    kept={"data", "masses", "signs"},
 )
 def test_the_least_number_of_plus_signs_is_one_of_classes(result, data, **given):
     assert 0 <= result <= data.d - 1

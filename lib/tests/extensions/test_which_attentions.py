@@ -9,7 +9,7 @@ from attnsep.arrays import namespace
 from attnsep.attention.attend import values
 from attnsep.extensions.which_attentions import fired_networks
 from attnsep.paper.network import fires
-from attnsep.paper.tokens import TokenData
+from attnsep.paper.tokens import Law, TokenData
 from attnsep.probability.sign_sums import clopper_pearson
 
 xp = namespace("numpy")
@@ -40,7 +40,7 @@ def test_windows_fire_where_fractions_do(n, d, m, a, c, gap, width):
     data = TokenData(n=n, d=d, a=a, c=c, gap=gap)
     for seed in range(12):
         y = 2 * np.random.default_rng(seed).integers(0, 2, (d, m)) - 1
-        found = fired_networks(np.random.default_rng(seed), n, d, m, a, c, f"window:{width}", gap, draws=1)
+        found = fired_networks(np.random.default_rng(seed), data, m, f"window:{width}", draws=1)
         assert found == window_fires(data, width, y, lambda base, exponent: Fraction(base) ** int(exponent))
 
 
@@ -56,7 +56,7 @@ def test_windows_with_irrational_weights_fire_where_sixty_digits_do(a, width):
 
     data, twin = TokenData(n=8, d=6, a=a, c="0.45"), np.random.default_rng(3)
     wanted = sum(window_fires(data, width, 2 * twin.integers(0, 2, (6, 2)) - 1, power) for _ in range(20))
-    assert fired_networks(np.random.default_rng(3), 8, 6, 2, a, "0.45", f"window:{width}", draws=20) == wanted
+    assert fired_networks(np.random.default_rng(3), data, 2, f"window:{width}", draws=20) == wanted
 
 
 @pytest.mark.parametrize("kernel", ["performer:1", "performer:6", "performer:50"])
@@ -67,22 +67,22 @@ def test_performers_fire_where_attention_with_the_same_features_does(n, d, a, ke
     for _ in range(40):
         y = 2.0 * twin.integers(0, 2, (d, 3)) - 1
         fired += fires(values(A, A, A, data.X(xp), kernel, rng=twin), y, data.tau)
-    assert fired_networks(np.random.default_rng(11), n, d, 3, a, "0.5", kernel, draws=40) == fired
+    assert fired_networks(np.random.default_rng(11), data, 3, kernel, draws=40) == fired
 
 
 def test_a_window_over_everything_has_the_law_of_softmax():
-    from attnsep.paper.tokens import fires_probability
-
-    hits = fired_networks(np.random.default_rng(1), 8, 6, 2, "0.7", "0.5", "window:7", draws=2000)
+    data = TokenData(n=8, d=6, a="0.7", c="0.5")
+    hits = fired_networks(np.random.default_rng(1), data, 2, "window:7", draws=2000)
     low, high = clopper_pearson(hits, 2000, 1e-9)
-    assert low < fires_probability(8, 6, 2, "0.7", "0.5") < high
+    assert low < Law(data).fires(2) < high
 
 
 def test_huge_parameters_are_decided_without_a_warning():
     rng = np.random.default_rng(0)
     for kernel in ("window:1", "window:" + "9" * 40, "performer:4"):
-        assert fired_networks(rng, 6, 5, 2, "0.5", "0.5", kernel, "1e300", draws=20) == 0
-        assert 0 <= fired_networks(rng, 6, 5, 2, "1e300", "0.5", kernel, draws=20) <= 20
+        far, strong = ({"a": "0.5", "gap": "1e300"}, {"a": "1e300"})
+        assert fired_networks(rng, TokenData(n=6, d=5, c="0.5", **far), 2, kernel, draws=20) == 0
+        assert 0 <= fired_networks(rng, TokenData(n=6, d=5, c="0.5", **strong), 2, kernel, draws=20) <= 20
 
 
 @pytest.mark.parametrize(
@@ -93,17 +93,24 @@ def test_huge_parameters_are_decided_without_a_warning():
         ({"kernel": "window"}, ValueError, "kernel = 'window': must be window:width"),
         ({"m": 0}, ValueError, "m = 0: must be at least 1"),
         ({"draws": 0}, ValueError, "draws = 0: must be at least 1"),
-        ({"n": 7}, ValueError, r"n = 7, d = 5: n must be \(d - 2\)t"),
+        ({"data": 7}, TypeError, "data = 7: must be of the class TokenData"),
+        ({"data": TokenData(n=6, d=5, a=1, c="0.5", marked=1)}, ValueError, "marked = 1: must be 0, the first token"),
+        (
+            {"data": TokenData(class_sizes=(2, 1), a=1, c="0.5"), "kernel": "performer:2"},
+            ValueError,
+            "class_sizes = .* no common t",
+        ),
         ({"m": 10**8}, ValueError, "one network must need at most 10\\^8 numbers"),
         ({"kernel": "performer:100000000"}, ValueError, "one network must need at most 10\\^8 numbers"),
     ],
 )
 def test_bad_input_is_named(changes, error, words):
-    parameters = {"rng": np.random.default_rng(0), "n": 6, "d": 5, "m": 2, "a": 1, "c": "0.5", "kernel": "window:1"}
+    data = TokenData(n=6, d=5, a=1, c="0.5")
+    parameters = {"rng": np.random.default_rng(0), "data": data, "m": 2, "kernel": "window:1"}
     with pytest.raises(error, match=words):
         fired_networks(**(parameters | changes))
 
 
 def test_too_many_draws_of_large_networks_are_refused_at_once(rng):
     with pytest.raises(ValueError, match="draws = 1000: must be at most 199 for networks of this size"):
-        fired_networks(rng, 10**6, 10**6 + 2, 10, "0.7", "0.5", "window:3", draws=1000)
+        fired_networks(rng, TokenData(n=10**6, d=10**6 + 2, a="0.7", c="0.5"), 10, "window:3", draws=1000)

@@ -2,19 +2,17 @@
 
 from attnsep.extensions import which_attentions
 from lib.tests.fuzzing import fuzz
-from lib.tests.strategies import RNG, SHARE, sizes, some
+from lib.tests.strategies import RNG, small_data, some
 
 
 @fuzz(
     which_attentions.fired_networks,
-    sizes(huge=False),
     rng=RNG,
+    data=small_data().filter(lambda data: data.a < 10**100),
     m=some(1, 3),
-    a=some(0, "0.7", 2, 0.05),
-    c=SHARE,
     kernel=some("window:0", "window:2", "performer:3"),
-    gap=some(0.1, 0, 1e200),
     draws=some(1, 20),
+    about_several=True,
 )
 def test_at_most_all_networks_fire(result, draws, **given):
     assert 0 <= result <= draws

@@ -252,12 +252,12 @@ def test_nothing_hangs_or_overflows(kernel, a):
     for n, d in ((2, 3), (1000, 502), (10**300, 1002)):
         if kernel == "sigmoid" and (1 + Fraction(a)) ** 2 * len(str(n)) > 100_000:
             with pytest.raises(ValueError, match=r"kernel = .sigmoid.: n to the power .* at most 100000 digits"):
-                tokens.column_probability(n, d, a, "0.5", kernel)
+                tokens.law(n, d, a, "0.5", kernel).column_probability()
             continue
         assert 0 <= tokens.weights(n, a, kernel, d=d).p <= 1
-        pi = tokens.column_probability(n, d, a, "0.5", kernel)
-        for bounds in (tokens.column_bounds, tokens.kernel_bounds):
-            low, high = bounds(n, d, a, "0.5", kernel)
+        pi = tokens.law(n, d, a, "0.5", kernel).column_probability()
+        for by in ("theorem", "mark"):
+            low, high = tokens.law(n, d, a, "0.5", kernel).column_bounds(by)
             assert low <= pi <= high
 
 

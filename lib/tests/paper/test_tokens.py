@@ -89,7 +89,7 @@ TINY = [  # with ties where the last column says so
 @pytest.mark.parametrize(("n", "d", "a", "c", "tie"), TINY)
 def test_one_column_is_the_enumeration_of_all_signs(n, d, a, c, tie, kernel):
     fired, ties = enumerated(n, d, a, c, kernel, "0.1", marked=n - 1)
-    assert tokens.column_probability(n, d, a, c, kernel) == sum(fired) / 2**d
+    assert tokens.law(n, d, a, c, kernel).column_probability() == sum(fired) / 2**d
     if kernel == "softmax":
         assert bool(ties) is tie
 
@@ -98,7 +98,7 @@ def test_ties_of_linear_attention_are_rational():
     # a = 0.5, n = 4: R = 3/2 and b S = 0.3 + 1.5 (0.1 − 0.5 + b) at S = 1 for b = 0.6
     fired, ties = enumerated(4, 6, "0.5", "0.4", "linear", "0.1")
     assert ties
-    assert tokens.column_probability(4, 6, 0.5, 0.4, "linear") == sum(fired) / 64
+    assert tokens.law(4, 6, 0.5, 0.4, "linear").column_probability() == sum(fired) / 64
 
 
 OTHERS = (
@@ -115,7 +115,7 @@ SMALL = [  # n, d, a, c with t = 1, 2, 3
 @pytest.mark.parametrize(("n", "d", "a", "c"), SMALL)
 def test_one_column_of_every_kernel_is_the_enumeration_of_all_signs(n, d, a, c, kernel):
     fired, _ = enumerated(n, d, a, c, kernel, "0.1")
-    assert tokens.column_probability(n, d, a, c, kernel) == close(sum(fired) / 2**d, abs=1e-15)
+    assert tokens.law(n, d, a, c, kernel).column_probability() == close(sum(fired) / 2**d, abs=1e-15)
 
 
 @pytest.mark.parametrize(("n", "d", "a", "c"), [*SMALL, (12, 6, "0.3", "0.2")])
@@ -123,26 +123,26 @@ def test_one_column_of_top_k_is_the_enumeration_of_all_signs(n, d, a, c):
     for k in range(1, n + 1):
         kernel, data = f"topk:{k}", TokenData(n=n, d=d, a=a, c=c)
         fired, _ = enumerated(n, d, a, c, kernel, "0.1")
-        assert tokens.column_probability(n, d, a, c, kernel) == close(sum(fired) / 2**d, abs=1e-15)
+        assert tokens.law(n, d, a, c, kernel).column_probability() == close(sum(fired) / 2**d, abs=1e-15)
         for column, wanted in zip(product((1, -1), repeat=d), fired, strict=True):
-            assert tokens.instance_fires(np.array(column, np.int8)[:, None], data, kernel) is wanted
+            assert tokens.Law(data, kernel).fires_on(np.array(column, np.int8)[:, None]) is wanted
 
 
 def test_sigmoid_on_both_sides_of_the_strength_from_which_the_other_rows_see_more():
     """The marked token's own row has the larger gain at n = 2 and 3, and the smaller one beyond."""
     for (n, d), a, gap in product(((2, 4), (3, 5), (6, 8)), ("0.3", "2"), ("0.05", "0.1", "0.3", "0.33", "0.5")):
         fired, _ = enumerated(n, d, a, "0.5", "sigmoid", gap)
-        assert tokens.column_probability(n, d, a, "0.5", "sigmoid", gap) == sum(fired) / 2**d
+        assert tokens.law(n, d, a, "0.5", "sigmoid", gap).column_probability() == sum(fired) / 2**d
     data = TokenData(n=30, d=12, a="0.7", c="0.5", gap="0.12345")
     column = np.array([1, 1, -1, 1, 1, -1, -1, 1, 1, 1, -1, 1])[:, None]
-    assert tokens.instance_fires(column, data, "sigmoid")  # in the other rows alone
+    assert tokens.Law(data, "sigmoid").fires_on(column)  # in the other rows alone
 
 
 @pytest.mark.parametrize("gap", ["0", "0.3", "0.7", "2"])
 def test_other_gaps(gap):
     for kernel, (n, d, a, c) in product(KERNELS, ((4, 6, "0.5", "0.5"), (6, 5, "0.9", "0.1"))):
         fired, _ = enumerated(n, d, a, c, kernel, gap)
-        assert tokens.column_probability(n, d, a, c, kernel, gap) == sum(fired) / 2**d
+        assert tokens.law(n, d, a, c, kernel, gap).column_probability() == sum(fired) / 2**d
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -152,11 +152,11 @@ def test_firing_probability_and_instances_are_the_enumeration_of_all_sign_matric
     fired, _ = enumerated(n, d, a, c, kernel, "0.1", marked=1)
     columns = list(product((1, -1), repeat=d))
     network = [x or y for x in fired for y in fired]
-    assert tokens.fires_probability(n, d, m, a, c, kernel) == close(sum(network) / 4**d, rel=1e-15)
+    assert tokens.law(n, d, a, c, kernel).fires(m) == close(sum(network) / 4**d, rel=1e-15)
     for column, wanted in zip(columns, fired, strict=True):
-        assert tokens.instance_fires(np.array(column)[:, None], data, kernel) is wanted
+        assert tokens.Law(data, kernel).fires_on(np.array(column)[:, None]) is wanted
     pair = np.array([columns[0], columns[-1]]).T
-    assert tokens.instance_fires(pair, data, kernel) is (fired[0] or fired[-1])
+    assert tokens.Law(data, kernel).fires_on(pair) is (fired[0] or fired[-1])
 
 
 # Sixty digits
@@ -229,13 +229,13 @@ PRECISE = [
 @pytest.mark.parametrize(("n", "d", "a", "c"), PRECISE)
 def test_column_probability_to_twelve_digits(n, d, a, c, kernel):
     wanted = precise_column(n, d, a, c, kernel)
-    found = tokens.column_probability(n, d, a, c, kernel)
+    found = tokens.law(n, d, a, c, kernel).column_probability()
     if wanted < mp.mpf(10) ** -300:
         assert found < 1e-299
     else:
         assert abs(found / wanted - 1) < 1e-12
     fires = -mp.expm1(10 * mp.log1p(-wanted))
-    assert abs(tokens.fires_probability(n, d, 10, a, c, kernel) - fires) <= 1e-12 * fires + 1e-299
+    assert abs(tokens.law(n, d, a, c, kernel).fires(10) - fires) <= 1e-12 * fires + 1e-299
 
 
 @pytest.mark.parametrize("gap", ["0.1", "0.15", "0.25", "0.4"])
@@ -247,26 +247,30 @@ def test_tiny_probabilities_to_twelve_digits(n, t, gap):
         wanted = precise_column(*parameters)
         sizes.append(wanted)
         if wanted > mp.mpf(10) ** -300:
-            assert abs(tokens.column_probability(*parameters) / wanted - 1) < 1e-12
+            assert abs(tokens.law(*parameters).column_probability() / wanted - 1) < 1e-12
 
 
 def test_the_tie_of_the_book():
     """a = 0.75, c = 0.35, n = 53, d = 55: S = 8 is a tie for the irrational weights, of mass 0.0075."""
-    pi = tokens.column_probability(53, 55, 0.75, 0.35)
+    pi = tokens.law(53, 55, 0.75, 0.35).column_probability()
     mass = math.comb(52, 30) / 2**52 / 8
     assert round(pi, 6) == 0.265506
     assert round(mass, 4) == 0.0075
-    below = tokens.column_probability(53, 55, "0.75", "0.35", gap=Fraction(1, 10) - Fraction(1, 10**30))
+    below = tokens.law(53, 55, "0.75", "0.35", gap=Fraction(1, 10) - Fraction(1, 10**30)).column_probability()
     assert below - pi == close(mass, rel=1e-9)
-    above = tokens.column_probability(53, 55, "0.75", "0.35", gap=Fraction(1, 10) + Fraction(1, 10**30))
+    above = tokens.law(53, 55, "0.75", "0.35", gap=Fraction(1, 10) + Fraction(1, 10**30)).column_probability()
     assert above == pi
 
 
 def test_floats_strings_and_fractions_are_the_same_decimals():
     for a, c, gap in ((0.75, 0.35, 0.1), ("0.75", "0.35", "0.1"), (Fraction(3, 4), Fraction(7, 20), Fraction(1, 10))):
-        assert tokens.column_probability(53, 55, a, c, gap=gap) == tokens.column_probability(53, 55, 0.75, 0.35)
-    assert tokens.column_probability(53, 55, np.float64(0.75), np.float32(0.35)) == tokens.column_probability(
-        np.int64(53), np.int64(55), 0.75, 0.35
+        assert (
+            tokens.law(53, 55, a, c, gap=gap).column_probability()
+            == tokens.law(53, 55, 0.75, 0.35).column_probability()
+        )
+    assert (
+        tokens.law(53, 55, np.float64(0.75), np.float32(0.35)).column_probability()
+        == tokens.law(np.int64(53), np.int64(55), 0.75, 0.35).column_probability()
     )
 
 
@@ -303,12 +307,12 @@ def test_the_floor_changes_at_a_whole_power_itself(base, exponent, R):
 @pytest.mark.parametrize("a", [0, 1e-300, 5e-324])
 def test_tiny_strengths_are_decided(a):
     """At a = 0 some S ties, and the tiniest a turns the tie into a decision."""
-    assert tokens.column_probability(10**300, 1002, a, 0.5) == close(float(precise_column(10**300, 1002, a, 0.5)))
+    assert tokens.law(10**300, 1002, a, 0.5).column_probability() == close(float(precise_column(10**300, 1002, a, 0.5)))
 
 
 @pytest.mark.parametrize("a", [1e6, 1e100, 1e300])
 def test_huge_strengths_are_decided(a):
-    assert tokens.column_probability(10**300, 1002, a, 0.5) == 0.5
+    assert tokens.law(10**300, 1002, a, 0.5).column_probability() == 0.5
 
 
 # Weights and values
@@ -338,7 +342,7 @@ def test_values_are_the_definitions(n, d, a, c, kernel):
     marked, root = n // 2, mp.sqrt(mp.log(n))
     rows, own = outputs(n, d, a, c, kernel, marked), n // 2 % (d - 2) + 1
     for j in (marked, (marked + 1) % n):
-        value = tokens.values_closed(n, d, a, c, kernel)[j != marked]
+        value = tokens.law(n, d, a, c, kernel).values()[j != marked]
         wanted = [root * x for x in rows[j]]
         for k, want in enumerate(wanted):
             name = {0: "first", own: "own", d - 1: "last"}.get(k, "others")
@@ -351,11 +355,11 @@ def test_values_are_the_definitions(n, d, a, c, kernel):
 def test_worked_instance():
     found = tokens.errors(1024, 258, 10, 0.05, 0.7, 0.5)
     assert [float(f"{x:.9g}") for x in found[1:]] == [0.00346450383, 0.00346450383, 0.00321684311]
-    assert float(f"{tokens.fires_probability(1024, 258, 10, 0.7, 0.5):.9g}") == 0.943686969
+    assert float(f"{tokens.law(1024, 258, 0.7, 0.5).fires(10):.9g}") == 0.943686969
     assert found.softmax_silent_on_d1 == close(1 - 0.943686969482667, rel=1e-12)
     for a, kernel in product(("0.05", "0.7"), KERNELS):
         wanted = 1 - (1 - precise_column(1024, 258, a, "0.5", kernel)) ** 10
-        assert abs(tokens.fires_probability(1024, 258, 10, a, 0.5, kernel) / wanted - 1) < 1e-12
+        assert abs(tokens.law(1024, 258, a, 0.5, kernel).fires(10) / wanted - 1) < 1e-12
 
 
 @pytest.mark.parametrize("by", ["exact", "bound"])
@@ -383,10 +387,10 @@ def test_bounds_hold(c, kernel):
     strong = weak = 0
     for d, t, a in product((3, 4, 9, 50, 300, 3000), (1, 4), ("0", "0.05", "0.1", "0.3", "0.7", "1.5")):
         if (n := (d - 2) * t) >= 2:
-            low, high = tokens.column_bounds(n, d, a, c, kernel)
-            assert low <= tokens.column_probability(n, d, a, c, kernel) <= high
-            fires = tokens.fires_probability(n, d, 7, a, c, kernel)
-            low, high = tokens.fires_bounds(n, d, 7, a, c, kernel)
+            low, high = tokens.law(n, d, a, c, kernel).column_bounds()
+            assert low <= tokens.law(n, d, a, c, kernel).column_probability() <= high
+            fires = tokens.law(n, d, a, c, kernel).fires(7)
+            low, high = tokens.law(n, d, a, c, kernel).fires_bounds(7)
             assert low <= fires <= high
             strong, weak = strong + (low > 0), weak + (high < 1)
     assert strong
@@ -401,9 +405,9 @@ def test_bounds_of_every_kernel_hold(kernel):
     strong = weak = 0
     for (d, t), a, c in product(((7, 1), (12, 3), (300, 1), (300, 4)), ("0", "0.05", "0.2", "1.5"), ("0.3", "0.95")):
         parameters = ((d - 2) * t, d, a, c, kernel)
-        pi = tokens.column_probability(*parameters)
-        for bounds in (tokens.column_bounds, tokens.kernel_bounds):
-            low, high = bounds(*parameters)
+        pi = tokens.law(*parameters).column_probability()
+        for by in ("theorem", "mark"):
+            low, high = tokens.law(*parameters).column_bounds(by)
             assert low <= pi <= high * (1 + 1e-12)
             strong, weak = strong + (low > 0), weak + (high < 1)
     assert strong or kernel == "softmax:0"
@@ -415,38 +419,38 @@ def test_numbers_beyond_an_arrays_are_counted_exactly():
     y = np.ones((1002, 1))
     y[1:502] = -1
     for k in (2, 10**20, 10**298 + 7, 10**300 - 5):
-        assert tokens.instance_fires(y, data, f"topk:{k}") is False
-        assert tokens.instance_fires(-y, data, f"topk:{k}") is False
-        assert tokens.instance_fires(abs(y), data, f"topk:{k}") is True
-    assert tokens.instance_fires(np.ones((1002, 1), np.int8), data) is True  # 999 is no int8
+        assert tokens.Law(data, f"topk:{k}").fires_on(y) is False
+        assert tokens.Law(data, f"topk:{k}").fires_on(-y) is False
+        assert tokens.Law(data, f"topk:{k}").fires_on(abs(y)) is True
+    assert tokens.Law(data).fires_on(np.ones((1002, 1), np.int8)) is True  # 999 is no int8
 
 
 def test_top_k_with_two_long_kinds_of_classes_is_refused_or_computed():
-    assert tokens.column_probability(2 * 10**6, 10**6 + 2, "0.1", "0.5", "topk:1000000") < 1e-300
+    assert tokens.law(2 * 10**6, 10**6 + 2, "0.1", "0.5", "topk:1000000").column_probability() < 1e-300
     with pytest.raises(ValueError, match="groups: 500000 sums of all but the largest, must be at most 20000"):
-        tokens.column_probability(2 * 10**6, 10**6 + 2, "0.1", "0.5", "topk:1500000")
+        tokens.law(2 * 10**6, 10**6 + 2, "0.1", "0.5", "topk:1500000").column_probability()
 
 
 def test_one_eighth_is_attained():
-    assert tokens.column_bounds(2, 3, 0.7, 0.5)[0] == tokens.column_probability(2, 3, 0.7, 0.5) == 0.125
+    assert tokens.law(2, 3, 0.7, 0.5).column_bounds()[0] == tokens.law(2, 3, 0.7, 0.5).column_probability() == 0.125
 
 
 def test_a_mark_that_reaches_the_gap_exactly_proves_nothing():
     # a p = (1 + a)a/(n + a) = 2/(n + 1) at a = 1: equal to the gap at n = 19
-    assert tokens.column_bounds(19, 21, 1, 0.5, "linear", 0.1) == (0.0, 1.0)
-    assert tokens.column_bounds(18, 20, 1, 0.5, "linear", 0.1) == (0.125, 1.0)
-    assert tokens.column_bounds(19, 21, 1, 0.5, "linear", 0.11)[1] < 1
+    assert tokens.law(19, 21, 1, 0.5, "linear", 0.1).column_bounds() == (0.0, 1.0)
+    assert tokens.law(18, 20, 1, 0.5, "linear", 0.1).column_bounds() == (0.125, 1.0)
+    assert tokens.law(19, 21, 1, 0.5, "linear", 0.11).column_bounds()[1] < 1
 
 
 def test_the_mark_must_stay_above_the_golden_ratio():
-    found = [tokens.fires_probability(n, n // 4 + 2, 10, 0.5, 0.5) for n in (1024, 4096, 16384, 65536)]
+    found = [tokens.law(n, n // 4 + 2, 0.5, 0.5).fires(10) for n in (1024, 4096, 16384, 65536)]
     assert found == close([0.7287, 0.6474, 0.005907, 2.698e-29], rel=1e-3)
 
 
 def test_an_instance_is_what_the_signs_say(rng):
     data = TokenData(n=10**12, d=102, a=0.7, c=0.5, marked=3)
-    fired = [tokens.instance_fires(signs(rng, data.d, 1, np), data) for _ in range(2000)]
-    pi = tokens.column_probability(data.n, data.d, 0.7, 0.5)
+    fired = [tokens.Law(data).fires_on(signs(rng, data.d, 1, np)) for _ in range(2000)]
+    pi = tokens.law(data.n, data.d, 0.7, 0.5).column_probability()
     assert abs(np.mean(fired) - pi) < 6 * math.sqrt(pi * (1 - pi) / 2000)
 
 
@@ -455,7 +459,7 @@ def test_an_instance_of_another_library(rng):
     data = TokenData(n=8, d=6, a="0.7", c="0.5")
     for kernel in ("softmax", "linear", "topk:3"):
         verdicts = [
-            (tokens.instance_fires(y, data, kernel), tokens.instance_fires(strict.asarray(y), data, kernel))
+            (tokens.Law(data, kernel).fires_on(y), tokens.Law(data, kernel).fires_on(strict.asarray(y)))
             for y in (signs(rng, 6, 1, np) for _ in range(20))
         ]
         assert all(ours is other for ours, other in verdicts)
@@ -468,21 +472,21 @@ def test_an_instance_of_another_library(rng):
         (lambda: tokens.weights(1, 0.5), "n = 1"),
         (lambda: tokens.weights(5, -0.5), "a = -0.5"),
         (lambda: tokens.weights(5, 0.5, "cosine"), "kernel = 'cosine': must be one of softmax\\[:beta\\], linear"),
-        (lambda: tokens.values_closed(7, 5, 0.5, 0.5), r"n = 7, d = 5: n must be \(d - 2\)t"),
-        (lambda: tokens.column_probability(6, 5, 0.5, 1), "c = 1: must lie strictly between 0 and 1"),
-        (lambda: tokens.column_probability(6, 5, math.nan, 0.5), "a = nan"),
-        (lambda: tokens.column_probability(6, 5, 0.5, 0.5, gap=-1), "gap = -1"),
-        (lambda: tokens.fires_probability(6, 5, 0, 0.5, 0.5), "m = 0"),
-        (lambda: tokens.fires_bounds(6, 5, 0, 0.5, 0.5), "m = 0"),
+        (lambda: tokens.law(7, 5, 0.5, 0.5).values(), r"n = 7, d = 5: n must be \(d - 2\)t"),
+        (lambda: tokens.law(6, 5, 0.5, 1).column_probability(), "c = 1: must lie strictly between 0 and 1"),
+        (lambda: tokens.law(6, 5, math.nan, 0.5).column_probability(), "a = nan"),
+        (lambda: tokens.law(6, 5, 0.5, 0.5, gap=-1).column_probability(), "gap = -1"),
+        (lambda: tokens.law(6, 5, 0.5, 0.5).fires(0), "m = 0"),
+        (lambda: tokens.law(6, 5, 0.5, 0.5).fires_bounds(0), "m = 0"),
         (lambda: tokens.errors(6, 5, 1, 0.05, 0.7, 0.5, by="luck"), "by = 'luck': must be one of exact, bound"),
         (lambda: tokens.weights(5, 1, "topk:6"), "kernel = 'topk:6': k must be at most n = 5"),
         (
             lambda: tokens.weights(5, 1, "window:1"),
             "kernel = 'window:1': no gain is known; matrices and sampling serve",
         ),
-        (lambda: tokens.values_closed(6, 5, 1, 0.5, "topk:2"), "kernel = 'topk:2': has no closed form of four entries"),
+        (lambda: tokens.law(6, 5, 1, 0.5, "topk:2").values(), "kernel = 'topk:2': has no closed form of four entries"),
         (
-            lambda: tokens.seen(TokenData(n=6, d=5, a=1, c=0.5, marked=2), "topk:2"),
+            lambda: tokens.Law(TokenData(n=6, d=5, a=1, c=0.5, marked=2), "topk:2"),
             "kernel = 'topk:2', marked = 2: the mark must be 0 for top-k, which breaks ties by position",
         ),
         (lambda: tokens.sizes(1, 0.05, 0.7, 0.5), "delta = "),
@@ -491,7 +495,7 @@ def test_an_instance_of_another_library(rng):
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=3), "d_max = 3"),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=50), "d_max = 50: no d up to it"),
         (
-            lambda: tokens.instance_fires(np.ones((4, 1)), TokenData(n=3, d=5, a=1, c=0.5)),
+            lambda: tokens.Law(TokenData(n=3, d=5, a=1, c=0.5)).fires_on(np.ones((4, 1))),
             r"y: shape \(4, 1\), must be \(5, m\)",
         ),
     ],
@@ -515,7 +519,7 @@ def test_errors_name_the_strength_that_is_wrong(name):
 def test_a_million_columns_are_decided_at_once(rng):
     """Eight thresholds, not one for each column."""
     data = tokens.TokenData(n=6, d=5, a=0.05, c=0.97)
-    assert not tokens.instance_fires(signs(rng, 5, 300_000, np), data)
+    assert not tokens.Law(data).fires_on(signs(rng, 5, 300_000, np))
 
 
 def test_kernel_bounds_hold_at_random_parameters(rng):
@@ -540,21 +544,21 @@ def test_kernel_bounds_hold_at_random_parameters(rng):
         if (d - 2) * t < 4 or not 0 < c < 1:
             continue
         parameters = ((d - 2) * t, d, round(a, 2), round(c, 2), kernels[rng.integers(len(kernels))], round(gap, 3))
-        low, high = tokens.kernel_bounds(*parameters)
-        assert low <= tokens.column_probability(*parameters) <= high * (1 + 1e-12), parameters
+        low, high = tokens.law(*parameters).column_bounds("mark")
+        assert low <= tokens.law(*parameters).column_probability() <= high * (1 + 1e-12), parameters
         told += high < 1
     assert told > 100
     # Each of the two terms that the bound could lack: the mark's own b w, and the rest of its class.
     assert (
-        tokens.column_probability(6, 8, "0.48", "0.58", "softmax", "0.6")
-        <= tokens.kernel_bounds(6, 8, "0.48", "0.58", "softmax", "0.6")[1]
+        tokens.law(6, 8, "0.48", "0.58", "softmax", "0.6").column_probability()
+        <= tokens.law(6, 8, "0.48", "0.58", "softmax", "0.6").column_bounds("mark")[1]
     )
-    assert tokens.kernel_bounds(40, 3, "0.1", "0.88", "linear")[1] >= 0.25
+    assert tokens.law(40, 3, "0.1", "0.88", "linear").column_bounds("mark")[1] >= 0.25
 
 
 def test_bounds_add_both_kinds_of_row():
     """Softmax has two rows for every a > 0, be it tiny, and one at a = 0 as linear attention always does."""
-    for bound in (lambda *x: tokens.column_bounds(*x)[1], lambda *x: tokens.kernel_bounds(*x)[1]):
+    for bound in (lambda *x: tokens.law(*x).column_bounds()[1], lambda *x: tokens.law(*x).column_bounds("mark")[1]):
         one, both = bound(4094, 4096, "1e-12", "0.5", "linear"), bound(4094, 4096, "1e-12", "0.5", "softmax")
         assert 0 < one < 0.1
         assert both == pytest.approx(2 * one, rel=1e-6)
