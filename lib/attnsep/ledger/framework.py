@@ -5,10 +5,10 @@ the claim's assumptions; called with ``broken=v`` it breaks the one hypothesis t
 amount v, and leaves all else valid.  Everything a reader sees of a claim's status is computed from these cases.
 """
 
+import json
 import math
 import numbers
 import os
-import pickle
 import re
 import time
 from collections.abc import Callable
@@ -530,7 +530,7 @@ def _keep(evidence):
     """Leave what a chapter found where `kept` finds it, if that is wanted."""
     if _kept_at(evidence.claim).parent.is_dir():
         values = {f.name: getattr(evidence, f.name) for f in fields(evidence) if f.name != "claim"}
-        write(_kept_at(evidence.claim), pickle.dumps(values))
+        write(_kept_at(evidence.claim), json.dumps(values))
 
 
 def kept(claim, xp=None):
@@ -551,19 +551,20 @@ def kept(claim, xp=None):
 
     Examples
     --------
-    >>> kept(find("tensor-trick")) is None  # nobody asked for any
+    >>> from attnsep.claims import LEDGER
+    >>> kept(LEDGER["tensor-trick"]) is None  # nobody asked for any
     True
     """
     require_instance("claim", claim, Claim)
     backend = backend_name(given_namespace(xp))
     if not _kept_at(claim).is_file():
         return None
-    found = Evidence(claim=claim, **pickle.loads(_kept_at(claim).read_bytes()))
+    found = Evidence(claim=claim, **json.loads(_kept_at(claim).read_text(encoding="utf-8")))
     return found if found.backend == backend else None
 
 
 def _kept_at(claim):
-    return Path(os.environ.get("ATTNSEP_EVIDENCE") or os.devnull) / f"{claim.id}.pickle"
+    return Path(os.environ.get("ATTNSEP_EVIDENCE") or os.devnull) / f"{claim.id}.json"
 
 
 def verify(ids=None, *, xp=None, progress=False, jobs=1, seeds=0):

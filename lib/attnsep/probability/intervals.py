@@ -60,7 +60,7 @@ def _shown_end(end):
 
     Examples
     --------
-    >>> _shown_end(Fraction(1, 3)), shown_end(Fraction(10**5000))
+    >>> _shown_end(Fraction(1, 3)), _shown_end(Fraction(10**5000))
     ('1/3', 'a number of more than 4300 digits')
     """
     try:
