@@ -4,6 +4,7 @@ import math
 
 from array_api_compat import array_namespace
 
+from attnsep.attention.kernels import Kernel
 from attnsep.checks import require_choice, require_generator, require_integer
 
 KERNELS = ("softmax", "linear", "elu+1")
@@ -11,7 +12,7 @@ BLOCKS = ("full", "bare")
 
 
 def require_learn_kernel(kernel):
-    """Return `kernel` if a model can be trained with it, or raise a ValueError.
+    """Return the name of a kernel if a model can be trained with it, or raise a ValueError.
 
     Examples
     --------
@@ -20,7 +21,7 @@ def require_learn_kernel(kernel):
     ...
     ValueError: kernel = 'hard': must be one of softmax, linear, elu+1
     """
-    return require_choice("kernel", kernel, KERNELS)
+    return require_choice("kernel", str(kernel) if isinstance(kernel, Kernel) else kernel, KERNELS)
 
 
 def weights(q, k, kernel, keep=None):
@@ -61,7 +62,7 @@ def weights(q, k, kernel, keep=None):
     array([[0.25, 0.75]])
     """
     xp = array_namespace(q, k)
-    if require_learn_kernel(kernel) == "elu+1":
+    if (kernel := require_learn_kernel(kernel)) == "elu+1":
         q, k = (xp.where(x > 0, x + 1, xp.exp(xp.minimum(x, xp.zeros_like(x)))) for x in (q, k))
     scores = xp.matmul(q, xp.matrix_transpose(k))
     if kernel == "softmax":

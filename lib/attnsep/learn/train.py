@@ -73,7 +73,7 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
     finite is left out.  Extension.
     """
     require_instance("chosen", chosen, Task)
-    require_learn_kernel(kernel)
+    kernel = require_learn_kernel(kernel)
     run = {"task": chosen.name, "kernel": kernel, "seed": require_integer("seed", seed, least=0, most=2**32 - 1)}
     run["settings"] = chosen.settings
     if checkpoint is not None:

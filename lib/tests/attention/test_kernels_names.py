@@ -1,8 +1,22 @@
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from attnsep.attention.kernels import KERNELS, Kernel, Softmax, TopK, require_kernel, require_pair
+from attnsep.attention.kernels import KERNELS, Kernel, Linear, Softmax, TopK, require_kernel, require_pair
+from attnsep.bench import cost
+from attnsep.extensions import (
+    any_readout,
+    break_conditions,
+    limitations,
+    mechanisms,
+    scaling,
+    sensitivity,
+    where_linear_wins,
+)
+from attnsep.learn import model
+from attnsep.paper import tokens
+from attnsep.paper.gains import gains
 
 
 @pytest.mark.parametrize(
@@ -98,3 +112,31 @@ def test_the_pair():
     assert [require_pair(kernel) for kernel in ("softmax", "linear", Softmax())] == ["softmax", "linear", "softmax"]
     with pytest.raises(ValueError, match="kernel = 'softmax:2': must be softmax or linear here"):
         require_pair("softmax:2")
+
+
+CALLS = [
+    lambda kernel: gains(16, 1, kernel),
+    lambda kernel: tokens.weights(16, 1, kernel),
+    lambda kernel: tokens.column_probability(16, 6, "0.7", "0.5", kernel),
+    lambda kernel: tokens.fires_bounds(16, 6, 3, "0.7", "0.5", kernel),
+    lambda kernel: tokens.values_closed(16, 6, 1, "0.5", kernel),
+    lambda kernel: any_readout.distances(16, 6, "0.1", "0.7", "0.5", kernel),
+    lambda kernel: any_readout.recovery_probability(100, "0.7", "0.1", 1, kernel),
+    lambda kernel: break_conditions.column_bound(
+        break_conditions.RaggedData(class_sizes=[4] * 9, a="0.7", c="0.5"), kernel
+    ),
+    lambda kernel: limitations.weight_bounds(16, 6, "0.7", "0.5", 0.01, kernel),
+    lambda kernel: mechanisms.outputs(np.eye(2), np.eye(2) + 1, kernel, normalised=False).tolist(),
+    lambda kernel: scaling.width_limit(6, "0.7", "0.5", kernel),
+    lambda kernel: sensitivity.column_map(16, 6, [0.7], [0.5], kernel).tolist(),
+    lambda kernel: where_linear_wins.marked_mass(16, 1, "0.5", kernel),
+    lambda kernel: cost.multiply_adds(7, 3, kernel),
+    lambda kernel: model.weights(np.eye(2) + 1, np.eye(2) + 1, kernel).tolist(),
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_kernel_and_its_text_are_one(call):
+    assert call(Softmax()) == call("softmax")
+    assert call(Linear()) == call("linear")
+    assert str(call(Softmax())) != str(call(Linear()))
