@@ -78,7 +78,7 @@ class Kernel:
     """How attention weighs the tokens.
 
     A class with a ``name`` in its first line can be written as text; it has at most one parameter.  Two kernels of one
-    class with one parameter are equal.
+    class with one parameter are equal.  A class of one's own, without a name, attends as well.
 
     Attributes
     ----------
@@ -104,8 +104,8 @@ class Kernel:
 
     def __init_subclass__(cls, name=None, **options):
         super().__init_subclass__(**options)
+        cls.name = name or cls.__name__  # a class made elsewhere has neither its parent's text nor its parent's gain
         if name is not None:
-            cls.name = name
             KERNELS[name] = cls
 
     def __post_init__(self):

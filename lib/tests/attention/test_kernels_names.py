@@ -3,7 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attnsep.attention.kernels import KERNELS, Kernel, Linear, Softmax, TopK, require_kernel, require_pair
+from attnsep.attention.attend import attend, values
+from attnsep.attention.kernels import KERNELS, Kernel, Linear, OfScores, Softmax, TopK, require_kernel, require_pair
 from attnsep.bench import cost
 from attnsep.extensions import (
     any_readout,
@@ -13,10 +14,12 @@ from attnsep.extensions import (
     scaling,
     sensitivity,
     where_linear_wins,
+    which_attentions,
 )
 from attnsep.learn import model
 from attnsep.paper import tokens
 from attnsep.paper.gains import gains
+from attnsep.probability.sign_sums import clopper_pearson
 
 
 @pytest.mark.parametrize(
@@ -140,3 +143,28 @@ def test_a_kernel_and_its_text_are_one(call):
     assert call(Softmax()) == call("softmax")
     assert call(Linear()) == call("linear")
     assert str(call(Softmax())) != str(call(Linear()))
+
+
+class Cubed(Softmax):
+    """One's own: made from another kernel, without a name."""
+
+    def weights(self, scores):
+        return scores**3 / (scores**3).sum(axis=-1, keepdims=True)
+
+    def _attend(self, xp, q, k, v, threads=None):
+        return OfScores._attend(self, xp, q, k, v, threads)
+
+
+def test_a_kernel_of_ones_own_attends_and_is_sampled_and_has_no_other_ones_gain(rng):
+    kernel, data = Cubed(), tokens.TokenData(n=6, d=5, a=2, c="0.5")
+    assert Cubed not in KERNELS.values()
+    assert Cubed() != Softmax()
+    A, X = data.matrix(np), data.X(np)
+    np.testing.assert_allclose(attend(A @ X, A, A, kernel=kernel), values(A, A, A, X, "polynomial:3"), rtol=1e-13)
+    with pytest.raises(ValueError, match="kernel = 'Cubed': no gain is known; matrices and sampling serve"):
+        gains(6, 2, kernel)
+    with pytest.raises(ValueError, match="kernel = 'Cubed': must be softmax or linear here"):
+        require_pair(kernel)
+    hits = which_attentions.fired_networks(np.random.default_rng(3), 6, 5, 2, 2, "0.5", kernel, draws=2000)
+    low, high = clopper_pearson(hits, 2000, 1e-9)
+    assert low < tokens.fires_probability(6, 5, 2, 2, "0.5", "polynomial:3") < high
