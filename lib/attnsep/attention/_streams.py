@@ -72,6 +72,15 @@ def whole_rows(xp, q, k, v, kernel):
     return output
 
 
+def rows_of_weights(xp, q, k, v, kernel):
+    """Return the outputs of a kernel of rows that must see all keys."""
+    output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype, device=device(q))
+    places = xp.arange(q.shape[0], device=device(q))
+    for block in slices(q.shape[0], min(BLOCK_ROWS, scores_at_once(xp) // k.shape[0])):
+        output[block, :] = weighted(xp, kernel.weights(q[block, :], k, places[block]), v)
+    return output
+
+
 def _better(xp, scores, q, k, balanced, kernel):
     """Return the rows of scores as they are where they have kept their digits, and in balanced units elsewhere."""
     least = q.shape[1] * xp.finfo(q.dtype).smallest_normal

@@ -64,7 +64,11 @@ def _whole(least):
 
 def _decimal(least):
     """Return the rule of a parameter that is a number or a decimal string."""
-    return {"rule": partial(require_decimal, least=least), "read": lambda _, text: text}
+    return {"rule": partial(require_decimal, least=least), "read": _read_decimal}
+
+
+def _read_decimal(name, text):
+    return text  # the rule itself takes decimal strings
 
 
 def _read_whole(name, text):
@@ -110,7 +114,8 @@ class Kernel:
 
     def __post_init__(self):
         for what in dataclasses.fields(self):
-            object.__setattr__(self, what.name, what.metadata["rule"](what.name, getattr(self, what.name)))
+            if rule := what.metadata.get("rule"):
+                object.__setattr__(self, what.name, rule(what.name, getattr(self, what.name)))
 
     def __str__(self):
         return self.name if self.parameter in (None, self._default()) else f"{self.name}:{self.parameter}"
@@ -187,7 +192,8 @@ def _parsed(text):
         raise ValueError(f"kernel = {text!r}: must be one of {', '.join(usages())}")
     kernel = KERNELS[name]
     what = kernel._field()
-    if colon if what is None else not colon and kernel._default() is None:
+    needs_number = what is not None and kernel._default() is None
+    if (colon and what is None) or (needs_number and not colon):
         raise ValueError(f"kernel = {text!r}: must be {kernel.usage()}")
     if not colon:
         return kernel()
@@ -278,9 +284,12 @@ class OfRows(Kernel):
         """Return the rows of weights of lists of Python numbers, by the definition."""
         raise ValueError(f"kernel = {str(self)!r}: has no slow twin")
 
+    def _attend(self, xp, q, k, v, threads=None):
+        return _streams.rows_of_weights(xp, q, k, v, self), None
+
 
 class FeatureMap(OfRows):
-    """A kernel with weights in proportion to ⟨ψ(q), ψ(k_i)⟩, for a map ψ of rows."""
+    """A kernel with weights in proportion to ⟨ψ(q), ψ(k_i)⟩, for a map ψ of rows: ``_features(xp, rows)``."""
 
     def weights(self, q, k, positions=None):
         """Return the weights, shape (rows, n), of q (rows, d) and k (n, d); places do not count."""
@@ -290,6 +299,9 @@ class FeatureMap(OfRows):
         with quiet():
             unit = xp.eye(k.shape[0], dtype=k.dtype, device=device(k))
             return require_finite(xp, self._attend(xp, q, k, unit)[0], "q, k")
+
+    def _attend(self, xp, q, k, v, threads=None):
+        return _streams.linear(xp, self._features(xp, q), self._features(xp, k), v, self, threads)
 
     def _feature(self, x):
         """Return a number's feature, for the slow twin of a map that takes the entries one by one."""
@@ -583,9 +595,8 @@ class Relu(FeatureMap, name="relu"):
 
     scale_free = True
 
-    def _attend(self, xp, q, k, v, threads=None):
-        q, k = (xp.maximum(x, xp.zeros_like(x)) for x in (q, k))
-        return _streams.linear(xp, q, k, v, self, threads)
+    def _features(self, xp, rows):
+        return xp.maximum(rows, xp.zeros_like(rows))
 
     def _feature(self, x):
         return max(x, 0)
@@ -617,8 +628,7 @@ class Performer(FeatureMap, name="performer"):
 
 class _DrawnPerformer(FeatureMap):
     def __init__(self, kernel, omega):
-        object.__setattr__(self, "name", str(kernel))
-        object.__setattr__(self, "_omega", omega)
+        self.name, self._omega = str(kernel), omega
 
     def _attend(self, xp, q, k, v, threads=None):
         """For the queries ‖x‖²/2 is left out: it is one factor of a row, which cancels in the weights."""

@@ -1,10 +1,25 @@
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from attnsep.attention import _streams
 from attnsep.attention.attend import attend, values
-from attnsep.attention.kernels import KERNELS, Kernel, Linear, OfScores, Softmax, TopK, require_kernel, require_pair
+from attnsep.attention.kernels import (
+    KERNELS,
+    FeatureMap,
+    Kernel,
+    Linear,
+    OfRows,
+    OfScores,
+    Softmax,
+    TopK,
+    linear,
+    require_kernel,
+    require_pair,
+    softmax,
+)
 from attnsep.bench import cost
 from attnsep.extensions import (
     any_readout,
@@ -168,3 +183,51 @@ def test_a_kernel_of_ones_own_attends_and_is_sampled_and_has_no_other_ones_gain(
     hits = which_attentions.fired_networks(np.random.default_rng(3), 6, 5, 2, 2, "0.5", kernel, draws=2000)
     low, high = clopper_pearson(hits, 2000, 1e-9)
     assert low < tokens.fires_probability(6, 5, 2, 2, "0.5", "polynomial:3") < high
+
+
+@dataclass(frozen=True)
+class Shifted(OfScores):
+    """One's own, with a number that the library has no rule for."""
+
+    by: float = 1.0
+
+    def weights(self, scores):
+        return linear(scores + self.by)
+
+
+class Named(OfScores):
+    def __init__(self, power):
+        self.power = power
+
+    def weights(self, scores):
+        return linear(scores**self.power)
+
+
+def test_kernels_of_ones_own_may_have_numbers(rng):
+    q, k, v = (rng.uniform(0.1, 1, (4, 3)) for _ in "qkv")
+    np.testing.assert_allclose(attend(q, k, v, kernel=Shifted(2.0)), linear(q @ k.T + 2) @ v, rtol=1e-13)
+    np.testing.assert_allclose(attend(q, k, v, kernel=Named(2)), attend(q, k, v, kernel="polynomial:2"), rtol=1e-13)
+
+
+class Nearer(OfRows):
+    """Softmax of scores that fall with the distance of two places."""
+
+    by_place = True
+
+    def weights(self, q, k, positions=None):
+        places = np.arange(q.shape[0]) if positions is None else positions
+        return softmax(q @ k.T - np.abs(places[:, None] - np.arange(k.shape[0])))
+
+
+class Squares(FeatureMap):
+    def _features(self, xp, rows):
+        return rows * rows
+
+
+def test_kernels_of_ones_own_may_look_at_places_and_rows(rng, monkeypatch):
+    monkeypatch.setattr(_streams, "BLOCK_ROWS", 3)
+    q, k, v = (rng.uniform(0.1, 1, (2, 8, 3)) for _ in "qkv")
+    wanted = np.stack([Nearer().weights(*pair) @ x for *pair, x in zip(q, k, v, strict=True)])
+    np.testing.assert_allclose(attend(q, k, v, kernel=Nearer()), wanted, rtol=1e-13)
+    np.testing.assert_allclose(attend(q, k, v, kernel=Squares()), attend(q * q, k * k, v, kernel="linear"), rtol=1e-14)
+    np.testing.assert_allclose(Squares().weights(q[0], k[0]), linear(q[0] ** 2 @ (k[0] ** 2).T), rtol=1e-13)
