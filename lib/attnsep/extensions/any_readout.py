@@ -66,7 +66,7 @@ def distances(n, d, a0, a1, c, kernel="softmax"):
     0.037377
     """
     low, high = sorted((require_decimal("a0", a0), require_decimal("a1", a1)))
-    require_pair(kernel)
+    kernel = require_pair(kernel)
     law0, law1 = (Law(TokenData(n=n, d=d, a=a, c=c), kernel) for a in (low, high))
     data, not_w0, w1 = law1.data, law0.weights()[2:], law1.weights()[:2]
     n, root = data.n, math.sqrt(data.log_n)

@@ -51,7 +51,7 @@ def weight_bounds(data, eps, kernel="softmax"):
     """
     n, d, a = require_instance("data", data, TokenData).n, data.d, float(data.a)
     eta = require_positive("eps", eps) * d
-    require_pair(kernel)
+    kernel = require_pair(kernel)
     if eta >= 1:
         return PerturbedWeights(0.0, 1.0, 1.0)
     mark, rest = 1 + a, n - 1
@@ -102,6 +102,7 @@ def fires_bounds(data, m, eps, kernel="softmax"):
     >>> round(low, 4), high, fires_bounds(TokenData(n=1024, d=1026, a=0.05, c=0.9), 10, 1e-5)[1] < 1e-12
     (0.7369, 1.0, True)
     """
+    kernel = require_pair(kernel)
     found = weight_bounds(data, eps, kernel)
     strength, gap, eps, m = float(data.a), float(data.gap), float(eps), require_integer("m", m, least=1)
     low = 1 - 0.875**m if strength * found.marked_low > gap + 2 * eps else 0.0

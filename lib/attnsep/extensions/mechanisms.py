@@ -77,7 +77,7 @@ def outputs(A, X, kernel="softmax", normalised=True):
     xp = common_namespace(A=A, X=X)
     require_shape("A", A, ("n", "d"))
     require_floating(xp, A=A, X=X)
-    require_pair(kernel)
+    kernel = require_pair(kernel)
     if normalised:
         return values(A, A, A, X, kernel)
     u = row_scores(A, A, X)
@@ -120,7 +120,7 @@ def values_closed(data, kernel="softmax", normalised=True):
     >>> [round(x / math.log(4) ** 1.5, 12) for x in values_closed(data, "linear", False)[0]]
     [4.0, 3.0, 2.0, 5.0]
     """
-    require_pair(kernel)
+    kernel = require_pair(kernel)
     if normalised:
         return Law(data, kernel).values()
     rows = _raw_entries(require_instance("data", data, TokenData), kernel)

@@ -92,7 +92,8 @@ def width_limit(d, a, c, kernel="softmax", gap=0.1):
     (0.125, 0.125, 0.4375)
     """
     n = 2 * (require_integer("d", d, least=3, most=tokens.MOST_WIDTH) - 2)
-    law = Law(TokenData(n=n, d=d, a=a, c=c, gap=gap), require_pair(kernel))
+    kernel = require_pair(kernel)
+    law = Law(TokenData(n=n, d=d, a=a, c=c, gap=gap), kernel)
     rows = [_weight_limit(R.exponent) if kernel == "softmax" else Fraction(0) for R in law.gains]
     data = law.data
     least = (min(_least_plus(data, w, signs) for w in rows) for signs in PATTERNS)

@@ -23,7 +23,6 @@ from attnsep.attention.kernels import (
 from attnsep.bench import cost
 from attnsep.extensions import (
     any_readout,
-    break_conditions,
     limitations,
     mechanisms,
     scaling,
@@ -132,19 +131,22 @@ def test_the_pair():
         require_pair("softmax:2")
 
 
+DATA = tokens.TokenData(n=16, d=6, a="0.7", c="0.5")
+FLAT = tokens.TokenData(n=4096, d=1026, a="0.05", c="0.5")
+RAGGED = tokens.TokenData(class_sizes=[4] * 9, a="0.7", c="0.5")
 CALLS = [
     lambda kernel: gains(16, 1, kernel),
     lambda kernel: tokens.weights(16, 1, kernel),
-    lambda kernel: tokens.column_probability(16, 6, "0.7", "0.5", kernel),
-    lambda kernel: tokens.fires_bounds(16, 6, 3, "0.7", "0.5", kernel),
-    lambda kernel: tokens.values_closed(16, 6, 1, "0.5", kernel),
+    lambda kernel: tokens.Law(DATA, kernel).column_probability(),
+    lambda kernel: tokens.Law(DATA, kernel).fires_bounds(3),
+    lambda kernel: tokens.Law(DATA, kernel).values(),
+    lambda kernel: tokens.Law(RAGGED, kernel).column_bounds(),
     lambda kernel: any_readout.distances(16, 6, "0.1", "0.7", "0.5", kernel),
     lambda kernel: any_readout.recovery_probability(100, "0.7", "0.1", 1, kernel),
-    lambda kernel: break_conditions.column_bound(
-        break_conditions.RaggedData(class_sizes=[4] * 9, a="0.7", c="0.5"), kernel
-    ),
-    lambda kernel: limitations.weight_bounds(16, 6, "0.7", "0.5", 0.01, kernel),
+    lambda kernel: limitations.weight_bounds(DATA, 0.01, kernel),
+    lambda kernel: limitations.fires_bounds(FLAT, 3, 1e-9, kernel),
     lambda kernel: mechanisms.outputs(np.eye(2), np.eye(2) + 1, kernel, normalised=False).tolist(),
+    lambda kernel: mechanisms.values_closed(DATA, kernel, normalised=False),
     lambda kernel: scaling.width_limit(6, "0.7", "0.5", kernel),
     lambda kernel: sensitivity.column_map(16, 6, [0.7], [0.5], kernel).tolist(),
     lambda kernel: where_linear_wins.marked_mass(16, 1, "0.5", kernel),
@@ -180,9 +182,9 @@ def test_a_kernel_of_ones_own_attends_and_is_sampled_and_has_no_other_ones_gain(
         gains(6, 2, kernel)
     with pytest.raises(ValueError, match="kernel = 'Cubed': must be softmax or linear here"):
         require_pair(kernel)
-    hits = which_attentions.fired_networks(np.random.default_rng(3), 6, 5, 2, 2, "0.5", kernel, draws=2000)
+    hits = which_attentions.fired_networks(np.random.default_rng(3), data, 2, kernel, draws=2000)
     low, high = clopper_pearson(hits, 2000, 1e-9)
-    assert low < tokens.fires_probability(6, 5, 2, 2, "0.5", "polynomial:3") < high
+    assert low < tokens.Law(data, "polynomial:3").fires(2) < high
 
 
 @dataclass(frozen=True)
