@@ -115,6 +115,7 @@ def run_claims(xp):
 
     Certified claims use no arrays; where python-flint or SymPy is not there they are left out.
     """
+    import attnsep.claims  # noqa: F401  fills the ledger
     from attnsep.ledger import framework, record
 
     print("--- claims", flush=True)

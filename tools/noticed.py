@@ -32,6 +32,7 @@ from types import ModuleType
 
 from tqdm import tqdm
 
+import attnsep.claims  # noqa: F401  fills the ledger
 from attnsep.arrays import namespace
 from attnsep.ledger import framework, ratchet
 from tools.files import ROOT, write

@@ -668,6 +668,8 @@ def alarm_sentence(alarms):
 
 def claims():
     """Return all claims, in the order of the book."""
+    if not LEDGER:
+        raise RuntimeError("the ledger is empty: import attnsep.claims, which fills it")
     return [entry for entry in LEDGER.values() if isinstance(entry, Claim)]
 
 

@@ -384,6 +384,11 @@ def test_tables_show_what_failed(ledger):
     assert "section &lt;1&gt;" in html
 
 
+def test_an_empty_ledger_is_no_ledger_of_which_all_holds(ledger):
+    with pytest.raises(RuntimeError, match="the ledger is empty: import attnsep"):
+        framework.claims()
+
+
 def test_processes_find_what_one_process_finds():
     ids = ("tensor-trick", "main-theorem-worked-instance", "golden-ratio-law")
     rows = [[item.to_json() | {"seconds": 0} for item in framework.verify(ids, jobs=jobs)] for jobs in (1, 2)]
