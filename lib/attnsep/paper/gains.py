@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from attnsep.attention.kernels import require_kernel
-from attnsep.checks import require_decimal, require_integer, text_of
+from attnsep.checks import require_decimal, require_integer, shown_integer, text_of
 
 MOST_BITS = 10_000  # longer integer powers are enclosed instead of multiplied out
 
@@ -223,7 +223,8 @@ def _sigmoid(kernel, n, a, s, d):
         return _ONE
     if s * (1 + a) * len(str(n)) > MOST_DIGITS:
         raise ValueError(
-            f"a = {float(a):g}, kernel = 'sigmoid': n to the power (1 + a)² must have at most {MOST_DIGITS} digits"
+            f"n, a, kernel = {shown_integer(n)}, {float(a):g}, 'sigmoid': n to the power (1 + a)² must have at most "
+            f"{MOST_DIGITS} digits"
         )
     return SigmoidRatio(Power(n, s), Power(n, s * (1 + a)))
 
