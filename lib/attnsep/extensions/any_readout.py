@@ -49,7 +49,7 @@ def distances(n, d, a0, a1, c, kernel="softmax"):
     Raises
     ------
     ValueError, TypeError
-        If a parameter breaks the rules of `TokenData` or ``tokens.gains``.
+        If a parameter breaks the rules of `TokenData` or ``gains.gains``.
 
     Notes
     -----

@@ -128,12 +128,6 @@ class CountData(Scaled):
         last = xp.full((self.n, 1), float(self.c) * root, dtype=xp.float64)
         return xp.concat([first[:, None], own, last], axis=1)
 
-    def X(self, xp=None):
-        """Return the weight matrix X, all ones, shape (d, d)."""
-        xp = given_namespace(xp)
-        require_size(d=self.d, width=self.d)
-        return xp.ones((self.d, self.d), dtype=xp.float64)
-
 
 def midpoint(a):
     """Return g = a(w_{1/4} + w_{3/4})/2 with the marked masses of linear attention.

@@ -50,6 +50,34 @@ class Scaled:
         """Threshold τ = (c + gap)√log n."""
         return float(self.c + self.gap) * math.sqrt(self.log_n)
 
+    def X(self, xp=None, dtype=None):
+        """Return the weight matrix X, all ones.
+
+        Parameters
+        ----------
+        xp : module, optional
+            Array namespace of the result; left out, ``arrays.namespace()`` decides.
+        dtype : dtype, optional
+            Real floating dtype of the result; left out, float64.
+
+        Returns
+        -------
+        array, shape (d, d)
+            1_d 1_dᵀ.
+
+        Notes
+        -----
+        Every score is then the product of two row sums of A.  Completed.  Claim: all-ones-scores.
+
+        Examples
+        --------
+        >>> TokenData(n=2, d=3, a=0, c="0.5").X(np)[0]
+        array([1., 1., 1.])
+        """
+        xp = given_namespace(xp)
+        require_size(d=self.d, width=self.d)
+        return xp.ones((self.d, self.d), dtype=require_real_dtype(xp, dtype))
+
 
 class Strengths(NamedTuple):
     """a, b, c and gap in one unit: only their ratios matter to the law."""
@@ -219,32 +247,6 @@ class TokenData(Scaled):
         A = xp.take(rows, self.classes(xp), axis=0)
         A[self.marked, 0] = float(self.a) * root
         return A
-
-    def X(self, xp=None, dtype=None):
-        """Return the weight matrix X, all ones.
-
-        Parameters
-        ----------
-        xp, dtype
-            As in `matrix`.
-
-        Returns
-        -------
-        array, shape (d, d)
-            1_d 1_dᵀ.
-
-        Notes
-        -----
-        Every score is then the product of two row sums of A.  Completed.  Claim: all-ones-scores.
-
-        Examples
-        --------
-        >>> TokenData(n=2, d=3, a=0, c="0.5").X(np)[0]
-        array([1., 1., 1.])
-        """
-        xp = given_namespace(xp)
-        require_size(d=self.d, width=self.d)
-        return xp.ones((self.d, self.d), dtype=require_real_dtype(xp, dtype))
 
 
 def _of_equal_classes(n, d):

@@ -60,11 +60,6 @@ def test_the_matrix_has_so_many_marks(result, self, xp):
     assert np.count_nonzero(A[:, 0]) == self.marked
 
 
-@fuzz(where_linear_wins.CountData.X, self=count_data(), xp=XP)
-def test_every_entry_of_x_is_one(result, self, xp):
-    assert np.all(to_numpy(result) == np.ones((self.d, self.d)))
-
-
 @fuzz(where_linear_wins.midpoint, a=STRENGTH)
 def test_the_midpoint_is_at_most_the_strength(result, a):
     assert 0 <= result <= number(a)

@@ -28,7 +28,6 @@ from lib.tests.strategies import (
     sizes,
     small_data,
     some,
-    token_data,
 )
 
 CLASSES = some((2, 1), [1] * 4, (10**300, 1)).map(lambda found: {"class_sizes": found})
@@ -67,7 +66,7 @@ def test_the_matrix_has_one_mark_and_rows_of_equal_sum(result, self, xp, dtype):
     assert np.count_nonzero(A[:, 0]) == (float(self.a) * root > 0)
 
 
-@fuzz(tokens.TokenData.X, self=token_data(huge=False), xp=XP, dtype=some(None))
+@fuzz(tokens.Scaled.X, self=small_data(), xp=XP, dtype=some(None))
 def test_every_entry_of_x_is_one(result, self, xp, dtype):
     assert np.all(to_numpy(result) == np.ones((self.d, self.d)))
 
