@@ -27,7 +27,7 @@ lab: $(VENV)/.ready-lab  ## open JupyterLab on copies of the chapters in _build/
 	@$(RUN) tools.lab $(if $(EDIT),--edit)
 
 test: $(VENV)/.ready  ## everything CI runs: check, slow tests, training, notebooks against their stored outputs, book, pages, browser
-	@$(RUN) tools.steps format lint unit slow notebooks claims ratchet learn book pages web
+	@$(RUN) tools.steps format lint types unit slow notebooks claims ratchet learn book pages web
 
 test-strict: $(VENV)/.ready  ## notebooks, and the claims in them, on a second array library that stands in for a GPU
 	@$(RUN) tools.steps "strict notebooks"
@@ -38,8 +38,8 @@ test-lab: $(VENV)/.ready  ## run a chapter in JupyterLab in the system's Chromiu
 test-web: $(VENV)/.ready  ## build the book and try its pages in the system's Chromium, offline, as a reader would
 	@$(RUN) tools.steps book web
 
-check: $(VENV)/.ready  ## format, lint, unit tests, claims; the verb for daily life
-	@$(RUN) tools.steps format lint unit claims
+check: $(VENV)/.ready  ## format, lint, types, unit tests, claims; the verb for daily life
+	@$(RUN) tools.steps format lint types unit claims
 
 verify: $(VENV)/.ready  ## run every claim and its control
 	@$(VENV)/bin/attnsep verify
@@ -124,7 +124,7 @@ address: $(VENV)/.ready  ## write the repository's public address, URL=https://h
 	@$(RUN) tools.address "$(URL)"
 
 clean:  ## remove the environments and all that was built, but not the copies in _build/lab
-	rm -rf dist $(WHOLE:/.ready=) .pytest_cache .ruff_cache lib/*.egg-info
+	rm -rf dist $(WHOLE:/.ready=) .mypy_cache .pytest_cache .ruff_cache lib/*.egg-info
 	for path in _build/*; do test "$$path" = _build/lab || rm -rf "$$path"; done
 	@if test -e _build/lab; then echo "_build/lab was kept: what you changed there is nowhere else."; else rm -rf _build; fi
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

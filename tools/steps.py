@@ -18,6 +18,7 @@ LEARN = "lib/tests/training"  # training takes a minute, too long for daily life
 STEPS = {
     "format": ("-m", "ruff", "format", "--check", "."),
     "lint": ("-m", "ruff", "check", "."),
+    "types": ("-m", "mypy"),
     "unit": (*PYTEST, "--ignore", LEARN, "-m", "not slow"),
     "slow": (*PYTEST, "--ignore", LEARN, "-m", "slow"),
     "learn": (*PYTEST, LEARN),

@@ -4,10 +4,13 @@ import os
 import sys
 import warnings
 from functools import cache
+from typing import Any
 
 import array_api_compat.numpy
+import numpy as np
 
 from attnsep.checks import require_choice, require_plain, text_of
+from attnsep.kinds import Array, Namespace
 
 BACKENDS = ("auto", "numpy", "cupy", "array_api_strict")
 
@@ -15,7 +18,7 @@ BACKENDS = ("auto", "numpy", "cupy", "array_api_strict")
 NOT_INSTALLED = "it is not installed"
 
 
-def namespace(backend=None):
+def namespace(backend: str | None = None) -> Namespace:
     """Return the array namespace that new arrays are made in.
 
     Parameters
@@ -48,7 +51,7 @@ def namespace(backend=None):
     return _load(require_choice(source, backend, BACKENDS))
 
 
-def given_namespace(xp):
+def given_namespace(xp: Namespace | None) -> Namespace:
     """Return `xp`, or where it is None what `namespace` decides; raise a TypeError if it is no array namespace.
 
     Examples
@@ -66,7 +69,7 @@ def given_namespace(xp):
 
 
 @cache
-def _load(backend):
+def _load(backend: str) -> Namespace:
     if backend == "numpy":
         return array_api_compat.numpy
     if backend == "array_api_strict":
@@ -85,7 +88,7 @@ def _load(backend):
     return array_api_compat.numpy
 
 
-def _probe_cupy():
+def _probe_cupy() -> tuple[Namespace | None, str]:
     """Return (namespace, "") if CuPy computes here, else (None, the reason).
 
     CuPy imports without a GPU, and reports a GPU without the CUDA libraries, so only a result is proof: the product
@@ -104,7 +107,7 @@ def _probe_cupy():
     return xp, ""
 
 
-def _reason(error):
+def _reason(error: BaseException) -> str:
     """Return the first line that says something; CuPy frames its messages and hides the cause below them."""
     if isinstance(error, ModuleNotFoundError) and error.name in ("cupy", "array_api_compat.cupy"):
         return NOT_INSTALLED
@@ -113,7 +116,7 @@ def _reason(error):
     return f"{type(cause).__name__}: {lines[0].rstrip('.') if lines else 'no message'}"
 
 
-def backend_name(xp):
+def backend_name(xp: Namespace) -> str:
     """Return the short name of an array namespace.
 
     Examples
@@ -124,7 +127,7 @@ def backend_name(xp):
     return given_namespace(xp).__name__.removeprefix("array_api_compat.").split(".")[0]
 
 
-def common_namespace(**arrays):
+def common_namespace(**arrays: Array) -> Namespace:
     """Return the namespace that all named arrays share.
 
     Parameters
@@ -171,13 +174,11 @@ def common_namespace(**arrays):
     return xp
 
 
-def _is_plain_and_real(array):
-    import numpy as np
-
+def _is_plain_and_real(array: object) -> bool:
     return type(array) is np.ndarray and array.dtype.kind in "iuf"
 
 
-def require_real_dtype(xp, dtype):
+def require_real_dtype(xp: Namespace, dtype: Any) -> Any:
     """Return `dtype`, float64 where it is None, or raise a TypeError unless it is a real floating dtype.
 
     Examples
@@ -198,7 +199,7 @@ def require_real_dtype(xp, dtype):
     return dtype
 
 
-def quiet():
+def quiet() -> np.errstate:
     """Return a context without NumPy's warnings of what is not finite, for results that `require_finite` checks.
 
     Examples
@@ -208,12 +209,10 @@ def quiet():
     ...     float(np.float64(1e308) * 10)
     inf
     """
-    import numpy as np
-
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
-def to_numpy(array):
+def to_numpy(array: Array) -> np.ndarray[Any, Any]:
     """Return the array as a NumPy array on the host; the one way off a GPU.
 
     Examples
@@ -221,11 +220,9 @@ def to_numpy(array):
     >>> to_numpy(namespace("numpy").asarray([1.0, 2.0]))
     array([1., 2.])
     """
-    import numpy as np
-
     if not array_api_compat.is_array_api_obj(array):
         raise TypeError(f"array = {text_of(array)}: must be an array")
     require_plain("array", array)
     if array_api_compat.is_cupy_array(array):
-        return array.get()
+        return array.get()  # type: ignore[attr-defined]
     return np.asarray(array)

@@ -3,11 +3,19 @@
 import math
 import numbers
 import re
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+
+from attnsep.kinds import Array, Namespace
+
+T = TypeVar("T")
 
 
-def text_of(value):
+def text_of(value: object) -> str:
     """Return how a value prints, for an error: at most a hundred characters of it.
 
     Python refuses to print very long integers.
@@ -26,7 +34,7 @@ def text_of(value):
     return text if len(text) <= 100 else f"{text[:56]} … {text[-17:]} ({len(text)} characters)"
 
 
-def require_choice(name, value, choices):
+def require_choice(name: str, value: object, choices: Sequence[str]) -> str:
     """Return `value` if it is one of the words, or raise a ValueError that names it.
 
     Examples
@@ -41,7 +49,7 @@ def require_choice(name, value, choices):
     return value
 
 
-def require_plain(name, array):
+def require_plain(name: str, array: object) -> None:
     """Raise a TypeError if the array is a NumPy array with rules of its own, such as a mask or matrix products.
 
     Memory maps are plain.  What is no NumPy array passes.
@@ -54,8 +62,6 @@ def require_plain(name, array):
     ...
     TypeError: scores: is a masked array, whose mask would be ignored; fill it, with -inf where a token is masked
     """
-    import numpy as np
-
     if isinstance(array, np.ma.MaskedArray):
         why = "is a masked array, whose mask would be ignored; fill it, with -inf where a token is masked"
         raise TypeError(f"{name}: {why}")
@@ -64,7 +70,7 @@ def require_plain(name, array):
         raise TypeError(f"{name}: is a {kind}, must be a plain array; numpy.asarray makes it one")
 
 
-def require_floating(xp, **arrays):
+def require_floating(xp: Namespace, **arrays: Array) -> None:
     """Raise a TypeError that names the first array whose dtype is neither float64 nor float32.
 
     Half precision is refused: a sum over 70000 tokens overflows it and would leave all weights 0.
@@ -82,7 +88,7 @@ def require_floating(xp, **arrays):
             raise TypeError(f"{name}: dtype {array.dtype}, must be float64 or float32")
 
 
-def require_finite(xp, result, names):
+def require_finite(xp: Namespace, result: T, names: str) -> T:
     """Return the result, or raise a ValueError that names what it came from if it has NaN or inf.
 
     Examples
@@ -98,7 +104,7 @@ def require_finite(xp, result, names):
     return result
 
 
-def require_shape(name, array, shape):
+def require_shape(name: str, array: Array, shape: tuple[int | str, ...]) -> None:
     """Raise a ValueError unless `array` has the shape; a string in `shape` stands for any length.
 
     Examples
@@ -118,7 +124,7 @@ def require_shape(name, array, shape):
         raise ValueError(f"{name}: shape {tuple(array.shape)}, must be {wanted}")
 
 
-def require_probability(name, value):
+def require_probability(name: str, value: Any) -> Fraction:
     """Return `value`, a number or a decimal string, as a Fraction strictly between 0 and 1.
 
     Examples
@@ -131,7 +137,7 @@ def require_probability(name, value):
     ValueError: delta = 1: must be a number strictly between 0 and 1
     """
     try:
-        fraction = Fraction(_fraction(value) if isinstance(value, str) else value)
+        fraction = _fraction(value) if isinstance(value, str) else Fraction(value)
     except (TypeError, ValueError, ArithmeticError):  # no number, no decimal, NaN, inf, 1/0
         fraction = None
     if fraction is None or not 0 < fraction < 1:
@@ -153,7 +159,7 @@ MOST_DIGITS = 4000  # Python prints 4300
 SMALLEST, BEYOND = Fraction(1, 10**1000), 10 ** (LARGEST_EXPONENT + 1)  # of decimals
 
 
-def require_integer(name, value, least, most=10 ** (LARGEST_EXPONENT + 1)):
+def require_integer(name: str, value: Any, least: int, most: int = 10 ** (LARGEST_EXPONENT + 1)) -> int:
     """Return `value` as an int from `least` to `most`, or raise an error that names it.
 
     Examples
@@ -176,7 +182,7 @@ def require_integer(name, value, least, most=10 ** (LARGEST_EXPONENT + 1)):
     return value
 
 
-def shown_integer(value):
+def shown_integer(value: int) -> str:
     """Return an integer as text, powers of ten in short.
 
     Examples
@@ -188,7 +194,7 @@ def shown_integer(value):
     return f"10^{len(digits) - 1}" if len(digits) > 6 and not digits.strip("10") and digits.count("1") == 1 else digits
 
 
-def require_real(name, value):
+def require_real(name: str, value: Any) -> float:
     """Return `value` as a finite float, or raise an error that names it.
 
     Examples
@@ -209,7 +215,7 @@ def require_real(name, value):
     return number
 
 
-def require_positive(name, value):
+def require_positive(name: str, value: Any) -> float:
     """Return `value` as a finite float above zero, or raise an error that names it.
 
     Examples
@@ -228,7 +234,7 @@ def require_positive(name, value):
     return number
 
 
-def require_size(**lengths):
+def require_size(**lengths: int) -> None:
     """Raise a ValueError that names the lengths if an array of this shape has more than 3·10^8 entries.
 
     Examples
@@ -244,7 +250,7 @@ def require_size(**lengths):
         )
 
 
-def require_instance(name, value, kind):
+def require_instance(name: str, value: object, kind: type[T]) -> T:
     """Return `value` if it is of this class, or raise a TypeError that names it.
 
     Examples
@@ -259,7 +265,7 @@ def require_instance(name, value, kind):
     return value
 
 
-def require_items(name, value):
+def require_items(name: str, value: Any) -> list[Any]:
     """Return the entries as a list, or raise a TypeError that names what has none; a text is no sequence here.
 
     Examples
@@ -280,8 +286,8 @@ def require_items(name, value):
     raise TypeError(f"{name} = {text_of(value)}: must be a sequence")
 
 
-def require_generator(rng):
-    """Raise a TypeError unless `rng` is a numpy.random.Generator.
+def require_generator(rng: Any) -> np.random.Generator:
+    """Return `rng` if it is a numpy.random.Generator, or raise a TypeError.
 
     Examples
     --------
@@ -290,13 +296,12 @@ def require_generator(rng):
     ...
     TypeError: rng = 11: must be a numpy.random.Generator, such as numpy.random.default_rng(11)
     """
-    import numpy as np
-
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng = {text_of(rng)}: must be a numpy.random.Generator, such as numpy.random.default_rng(11)")
+    return rng
 
 
-def require_decimal(name, value, least=0):
+def require_decimal(name: str, value: Any, least: int = 0) -> Fraction:
     """Return `value` as the exact Fraction that its decimal digits say, at least `least`, or raise an error.
 
     A float stands for the shortest decimal that prints it: 0.7 is 7/10 and not the binary number next to it.
@@ -329,13 +334,13 @@ def require_decimal(name, value, least=0):
     return exact
 
 
-def _is_moderate(exact):
+def _is_moderate(exact: Fraction) -> bool:
     """Whether a number is plainly within the limits: comparing Fractions of a thousand digits takes long."""
     numerator, denominator = (part.bit_length() for part in exact.as_integer_ratio())
     return numerator < 900 and denominator < 900
 
 
-def _fraction(value):
+def _fraction(value: object) -> Fraction | None:
     """Return the Fraction that a number or a text stands for, or None where it is far beyond the limits."""
     if type(value) is Fraction:
         return value

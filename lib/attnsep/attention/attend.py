@@ -1,6 +1,7 @@
 """Scores and attention, without the Kronecker matrix that the paper's notation writes and without all n² weights."""
 
 import math
+from typing import Literal, overload
 
 import numpy as np
 from array_api_compat import device
@@ -8,7 +9,7 @@ from array_api_compat import device
 from attnsep.arrays import common_namespace, quiet
 from attnsep.attention import _streams
 from attnsep.attention._rows import times
-from attnsep.attention.kernels import require_kernel
+from attnsep.attention.kernels import Kernel, require_kernel
 from attnsep.checks import (
     require_decimal,
     require_finite,
@@ -17,6 +18,7 @@ from attnsep.checks import (
     require_shape,
     text_of,
 )
+from attnsep.kinds import AnyArray, Number
 
 PLAIN = {"softmax": _streams.softmax_plain, "linear": _streams.linear_plain}  # for every array library
 
@@ -97,7 +99,48 @@ def row_scores(A1, A2, X):
         return require_finite(xp, xp.matmul(xp.matmul(A1, X), xp.matrix_transpose(A2)), "A1, A2, X")
 
 
-def attend(q, k, v, *, kernel="softmax", scale=1.0, unique=None, cancellation=False, rng=None, threads=None):
+@overload
+def attend(
+    q: AnyArray,
+    k: AnyArray,
+    v: AnyArray,
+    *,
+    kernel: Kernel | str = ...,
+    scale: Number = ...,
+    unique: bool | None = ...,
+    cancellation: Literal[False] = ...,
+    rng: np.random.Generator | None = ...,
+    threads: int | None = ...,
+) -> AnyArray: ...
+
+
+@overload
+def attend(
+    q: AnyArray,
+    k: AnyArray,
+    v: AnyArray,
+    *,
+    kernel: Kernel | str = ...,
+    scale: Number = ...,
+    unique: bool | None = ...,
+    cancellation: Literal[True],
+    rng: np.random.Generator | None = ...,
+    threads: int | None = ...,
+) -> tuple[AnyArray, float]: ...
+
+
+def attend(
+    q: AnyArray,
+    k: AnyArray,
+    v: AnyArray,
+    *,
+    kernel: Kernel | str = "softmax",
+    scale: Number = 1.0,
+    unique: bool | None = None,
+    cancellation: bool = False,
+    rng: np.random.Generator | None = None,
+    threads: int | None = None,
+) -> AnyArray | tuple[AnyArray, float]:
     """Attention outputs of every query row, without the matrix of all scores.
 
     The kernel ``linear`` weighs by the scores q_j · k_i themselves, divided by their row sum.  It has no feature map,

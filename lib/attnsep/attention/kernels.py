@@ -20,6 +20,7 @@ import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 from array_api_compat import device
 
@@ -44,8 +45,9 @@ from attnsep.checks import (
     require_shape,
     text_of,
 )
+from attnsep.kinds import AnyArray, Number
 
-KERNELS = {}  # every class by its name, in the order of this module
+KERNELS: dict[str, Any] = {}  # every class by its name, in the order of this module
 
 
 PAIR = ("softmax", "linear")  # the two that the paper compares
@@ -88,8 +90,6 @@ class Kernel:
     ----------
     name : str
         What stands for the class in a text.
-    scale : Fraction
-        The factor that the kernel itself puts on all scores.
     scale_free : bool
         Whether a factor above 0 on all scores of a row changes none of its weights, or not which tokens have them.
     two_sided : bool
@@ -103,7 +103,6 @@ class Kernel:
     """
 
     name = "kernel"
-    scale = Fraction(1)
     scale_free = two_sided = can_cancel = by_place = random = False
 
     def __init_subclass__(cls, name=None, **options):
@@ -134,13 +133,22 @@ class Kernel:
         return None if what is None or what.default is dataclasses.MISSING else what.default
 
     @property
-    def parameter(self):
-        """The kernel's number: β of softmax, a degree, a number of features, k, a width, or None."""
+    def scale(self) -> Fraction:
+        """The factor that the kernel itself puts on all scores."""
+        return Fraction(1)
+
+    def _drawn(self, d, rng):
+        """Return the kernel with what is drawn for queries of width d, where it is random."""
+        return self
+
+    @property
+    def parameter(self) -> int | Fraction | None:
+        """The kernel's number, if it has one, such as β of softmax, a degree, a number of features, k or a width."""
         what = self._field()
         return None if what is None else getattr(self, what.name)
 
     @classmethod
-    def usage(cls):
+    def usage(cls) -> str:
         """Return how the class is written: its name, and the parameter after a colon.
 
         Examples
@@ -153,7 +161,7 @@ class Kernel:
         return f"{cls.name}:{what.name}" if cls._default() is None else f"{cls.name}[:{what.name}]"
 
     @staticmethod
-    def parse(text):
+    def parse(text: str) -> "Kernel":
         """Return the kernel that a text stands for.
 
         Parameters
@@ -203,7 +211,7 @@ def _parsed(text):
         raise ValueError(f"kernel = {text!r}: {error}") from None
 
 
-def usages():
+def usages() -> list[str]:
     """Return how each kernel is written.
 
     Examples
@@ -214,7 +222,7 @@ def usages():
     return [kernel.usage() for kernel in KERNELS.values()]
 
 
-def require_kernel(kernel):
+def require_kernel(kernel: Kernel | str) -> Kernel:
     """Return a kernel, or the one that a text stands for, or raise an error.
 
     Parameters
@@ -358,12 +366,16 @@ class Softmax(OfScores, name="softmax"):
 
     beta: Fraction = field(default=Fraction(1), metadata=_decimal(least=0))
 
+    if TYPE_CHECKING:  # what is taken; the field says what is kept
+
+        def __init__(self, beta: Number = 1) -> None: ...
+
     @property
-    def scale(self):
+    def scale(self) -> Fraction:
         """The factor on all scores, β."""
         return self.beta
 
-    def weights(self, scores):
+    def weights(self, scores: AnyArray) -> AnyArray:
         """Return the weights of scores of shape (..., n); -inf masks a token.
 
         The largest score is subtracted first, which changes nothing (claim softmax-ignores-shifts) and avoids
@@ -405,7 +417,7 @@ class Linear(OfScores, name="linear"):
 
     scale_free = can_cancel = True
 
-    def weights(self, scores):
+    def weights(self, scores: AnyArray) -> AnyArray:
         """Return the weights of scores of shape (..., n), whose row sums are not zero within rounding.
 
         Examples

@@ -63,7 +63,7 @@ class CountData(Scaled):
     a: Fraction
     c: Fraction
     share: Fraction
-    gap: Fraction | None = None
+    gap: Fraction = None  # type: ignore[assignment]
 
     def __post_init__(self):
         exact_values = {

@@ -11,7 +11,7 @@ import numbers
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
@@ -19,12 +19,14 @@ from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from attnsep.arrays import backend_name, common_namespace, given_namespace, namespace, quiet
 from attnsep.checks import require_choice, require_instance, require_integer, require_items, text_of
 from attnsep.files import write
+from attnsep.kinds import Namespace
 from attnsep.processes import ENDED, FreshProcesses
 
 MARKS = ("source", "completed", "extension")
@@ -155,17 +157,17 @@ class Evidence:
     tolerance: float = 0.0
 
     @property
-    def control_fails(self):
+    def control_fails(self) -> bool:
         """Whether the largest violation turns the verdict over."""
         return bool(self.fails) and self.fails[-1] == self.claim.violations[-1]
 
     @property
-    def as_expected(self):
+    def as_expected(self) -> bool:
         """Whether the verdict is the expected one and the control fails."""
         return self.verdict == self.claim.expect and self.control_fails
 
     @property
-    def line(self):
+    def line(self) -> str:
         """One line for a reader, with verdict, level, margin, tolerance, cases and n, and what the control did."""
         words = control_words(self.claim.expect, min(self.fails, default=None), max(self.passes, default=None))
         low, high = map(shown, self.reached.get("n", (0, 0)))
@@ -177,7 +179,7 @@ class Evidence:
             f" · control {words} ({self.claim.control})"
         )
 
-    def to_json(self):
+    def to_json(self) -> dict[str, Any]:
         """Return the contract's fields, ready for json.dump; only `seconds` and `backend` vary between runs."""
         c = self.claim
         return {
@@ -483,7 +485,7 @@ def _real(name, value):
     raise TypeError(f"{name} = {text_of(value)}: must be a real number")
 
 
-def find(id):
+def find(id: str) -> Claim:
     """Return the claim with this id.
 
     Raises
@@ -504,7 +506,7 @@ def find(id):
     return entry
 
 
-def check(id):
+def check(id: str) -> None:
     """Run one claim and print its line; the last cell under every statement of the book.
 
     Parameters
@@ -567,7 +569,14 @@ def _kept_at(claim):
     return Path(os.environ.get("ATTNSEP_EVIDENCE") or os.devnull) / f"{claim.id}.json"
 
 
-def verify(ids=None, *, xp=None, progress=False, jobs=1, seeds=0):
+def verify(
+    ids: Sequence[str] | None = None,
+    *,
+    xp: Namespace | None = None,
+    progress: bool = False,
+    jobs: int = 1,
+    seeds: int = 0,
+) -> list[Evidence]:
     """Run many claims.
 
     Parameters

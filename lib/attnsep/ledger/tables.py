@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from attnsep.checks import text_of
 from attnsep.ledger.framework import LEDGER, LEVELS, Claim, alarm_sentence, claims, control_words, shown
@@ -30,8 +31,8 @@ class Link:
 class Table:
     """Rows under a header."""
 
-    header: tuple
-    rows: tuple
+    header: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
 
     def __repr__(self):
         cells = [self.header, *([str(cell) for cell in row] for row in self.rows)]
@@ -55,7 +56,7 @@ def _cell(value):
     return f"<td>{escape(str(value))}</td>"
 
 
-def card(chapter):
+def card(chapter: str) -> Table:
     """Return the card of a chapter: its definitions and claims, who says them, and how strong the evidence is.
 
     Parameters
@@ -88,7 +89,7 @@ def card(chapter):
     return Table(("statement", "who says it", "evidence", "where in the source card"), tuple(rows))
 
 
-def claims_table(record=None):
+def claims_table(record: dict[str, dict[str, Any]] | None = None) -> Table:
     """Return the whole ledger with the verdicts of a run.
 
     Parameters

@@ -6,14 +6,16 @@ encloses R in as many digits as it is asked for, and says whether R is rational.
 
 import math
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from attnsep.attention.kernels import require_kernel
+from attnsep.attention.kernels import Kernel, require_kernel
 from attnsep.checks import require_decimal, require_integer, shown_integer, text_of
+from attnsep.kinds import Number
 
 MOST_BITS = 10_000  # longer integer powers are enclosed instead of multiplied out
 
@@ -30,11 +32,11 @@ class Power(NamedTuple):
     base: Fraction | int
     exponent: Fraction | int
 
-    def enclosure(self, digits):
+    def enclosure(self, digits: int) -> tuple[Fraction, Fraction]:
         """Return lower and upper bounds that agree in almost all of the digits."""
         return _power_enclosure(self, digits)
 
-    def rational(self):
+    def rational(self) -> Fraction | None:
         """Return the number as an exact Fraction, or None if it is irrational, or too long for a tie.
 
         It is rational if and only if the base is a v-th power.
@@ -45,11 +47,12 @@ class Power(NamedTuple):
         roots = _integer_root(p, v), _integer_root(q, v)
         return Fraction(*(root**u for root in roots)) if (roots[0] ** v, roots[1] ** v) == (p, q) else None
 
-    def shares(self, rest):
+    def shares(self, rest: int | Fraction) -> tuple[float, float]:
         """Return R/(R + rest) and rest/(R + rest) for a rational number rest > 0, each to 12 digits."""
         rest = _require_rest(rest)
         if self.exponent == 1:
-            return tuple(float(part / (self.base + rest)) for part in (Fraction(self.base), rest))
+            total = self.base + rest
+            return float(self.base / total), float(rest / total)
         log = math.log1p(float(self.base - 1)) if self.base < 2 else math.log(self.base)
         # Beyond 10^300 the exponent no longer matters, and a float could not hold it.
         z = float(min(self.exponent, 10**300)) * log - _log(rest)
@@ -67,19 +70,19 @@ class SigmoidRatio:
     low: Power
     high: Power
 
-    def enclosure(self, digits):
+    def enclosure(self, digits: int) -> tuple[Fraction, Fraction]:
         """Return lower and upper bounds that agree in almost all of the digits."""
         low, high = ([1 / Fraction(end) for end in power.enclosure(digits)] for power in (self.low, self.high))
         return (1 + low[1]) / (1 + high[0]), (1 + low[0]) / (1 + high[1])
 
-    def rational(self):
+    def rational(self) -> Fraction | None:
         """Return the number as an exact Fraction, or None if it is irrational."""
         if self.low == self.high:
             return Fraction(1)
         low, high = self.low.rational(), self.high.rational()
         return None if low is None or high is None else (1 + 1 / low) / (1 + 1 / high)
 
-    def shares(self, rest):
+    def shares(self, rest: int | Fraction) -> tuple[float, float]:
         """Return R/(R + rest) and rest/(R + rest) for a rational number rest > 0, each to 12 digits."""
         return _shares(self, rest)
 
@@ -92,19 +95,19 @@ class LogGain:
     rounding must go up.
     """
 
-    formula: object
+    formula: Callable[..., Fraction]
     n: int
-    parameters: tuple
+    parameters: tuple[Any, ...]
 
-    def enclosure(self, digits):
+    def enclosure(self, digits: int) -> tuple[Fraction, Fraction]:
         """Return lower and upper bounds that agree in almost all of the digits."""
-        ends = zip(log_enclosure(self.n, digits), (False, True), strict=True)
-        return tuple(self.formula(end, *self.parameters, digits, up) for end, up in ends)
+        low, high = log_enclosure(self.n, digits)
+        return self.formula(low, *self.parameters, digits, False), self.formula(high, *self.parameters, digits, True)
 
-    def rational(self):
+    def rational(self) -> None:
         """Return None: the number is irrational."""
 
-    def shares(self, rest):
+    def shares(self, rest: int | Fraction) -> tuple[float, float]:
         """Return R/(R + rest) and rest/(R + rest) for a rational number rest > 0, each to 12 digits."""
         return _shares(self, rest)
 
@@ -113,13 +116,16 @@ class LogGain:
 class Infinite:
     """The gain of a row that sees the marked token alone."""
 
-    def shares(self, rest):
+    def shares(self, rest: int | Fraction) -> tuple[float, float]:
         """Return the shares 1 and 0."""
         _require_rest(rest)
         return 1.0, 0.0
 
 
-def gains(n, a, kernel="softmax", *, d=None):
+Gain: TypeAlias = Power | SigmoidRatio | LogGain | Infinite
+
+
+def gains(n: int, a: Number, kernel: Kernel | str = "softmax", *, d: int | None = None) -> tuple[Gain, Gain]:
     """How many times the weight of any other token the marked one has: the gain R.
 
     Parameters
@@ -164,10 +170,11 @@ def gains(n, a, kernel="softmax", *, d=None):
     n, a, kernel = require_integer("n", n, least=2), require_decimal("a", a), require_kernel(kernel)
     if not has_gain(kernel):
         raise ValueError(f"kernel = {str(kernel)!r}: no gain is known; matrices and sampling serve")
-    return tuple(GAINS[kernel.name](kernel, n, a, s, d) for s in (1 + a, 1))
+    gain = GAINS[kernel.name]
+    return gain(kernel, n, a, 1 + a, d), gain(kernel, n, a, 1, d)
 
 
-def has_gain(kernel):
+def has_gain(kernel: Kernel | str) -> bool:
     """Return whether the gain of a kernel is known, and with it the exact law of the token data.
 
     Examples
@@ -180,7 +187,7 @@ def has_gain(kernel):
 
 # One entry for each kernel: kernel, n, a, s and d to the gain in the rows whose scores are s(1+a) log n for the marked
 # token and s log n for all others.  So s is 1 + a in the marked token's own row, and 1 elsewhere.
-GAINS = {}
+GAINS: dict[str, Callable[..., Gain]] = {}
 
 
 def _gain_of(*names):

@@ -1,12 +1,16 @@
 """From weights to a decision: random signs, a shifted ReLU, a sum, a ReLU."""
 
 import math
+from typing import Any
+
+import numpy as np
 
 from attnsep.arrays import common_namespace, given_namespace, quiet
 from attnsep.checks import require_floating, require_generator, require_integer, require_real, require_size
+from attnsep.kinds import AnyArray, Array, Namespace
 
 
-def signs(rng, n, m, xp=None):
+def signs(rng: np.random.Generator, n: int, m: int, xp: Namespace | None = None) -> Array:
     """Draw the network's sign matrix y.
 
     Parameters
@@ -49,7 +53,7 @@ def signs(rng, n, m, xp=None):
     return xp.asarray(2.0 * rng.integers(0, 2, shape) - 1.0)
 
 
-def relu(z):
+def relu(z: AnyArray) -> AnyArray:
     """Return max(z, 0), entry by entry.
 
     Parameters
@@ -81,7 +85,7 @@ def relu(z):
     return xp.maximum(z, xp.zeros_like(z))
 
 
-def shifted_relu(z, tau):
+def shifted_relu(z: AnyArray, tau: float) -> AnyArray:
     """Return max(z − τ, 0), entry by entry.
 
     Parameters
@@ -117,7 +121,7 @@ def shifted_relu(z, tau):
         return relu(z - tau)
 
 
-def network(f, y, tau):
+def network(f: Array, y: Array, tau: float) -> Array:
     """Output of the network after attention, F ≥ 0.
 
     Parameters
@@ -158,7 +162,7 @@ def network(f, y, tau):
     return F
 
 
-def fires(f, y, tau):
+def fires(f: Array, y: Array, tau: float) -> bool:
     """Whether the network's output is above zero.
 
     Parameters
@@ -193,7 +197,7 @@ def fires(f, y, tau):
     return F > 0
 
 
-def _output(xp, f, y, tau):
+def _output(xp: Namespace, f: Array, y: Array, tau: float) -> Any:
     require_floating(xp, f=f)
     if f.ndim not in (1, 2):
         raise ValueError(f"f: shape {tuple(f.shape)}, must be (n,) or (rows, k)")

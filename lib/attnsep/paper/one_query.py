@@ -2,7 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from attnsep.arrays import given_namespace
 from attnsep.checks import (
@@ -17,6 +19,7 @@ from attnsep.checks import (
     require_size,
     text_of,
 )
+from attnsep.kinds import Array, Namespace
 from attnsep.probability.sign_sums import (
     MOST_TRIALS,
     _hoeffding_or_one,
@@ -488,11 +491,11 @@ class QueryData:
                 raise ValueError(f"spike = {self.spike}: spike * log n must be finite")
 
     @property
-    def spike_score(self):
+    def spike_score(self) -> float | None:
         """The marked token's score κ log n (natural logarithm), or None on V_0."""
         return None if self.spike is None else self.spike * math.log(self.n)
 
-    def scores(self, rng, *, fill="uniform"):
+    def scores(self, rng: np.random.Generator | None, *, fill: str = "uniform") -> np.ndarray[Any, Any]:
         """Draw a score vector that the data set allows.
 
         Parameters
@@ -518,14 +521,11 @@ class QueryData:
         >>> QueryData(n=3, low=1.0, high=2.0).scores(None, fill="one-high")
         array([1., 1., 2.])
         """
-        import numpy as np
-
         require_size(n=self.n)
         require_choice("fill", fill, ("uniform", "low", "high", "one-low", "one-high"))
         last = self.n - 2 if self.position == self.n - 1 and self.spike is not None else self.n - 1
         if fill == "uniform":
-            require_generator(rng)
-            v = rng.uniform(self.low, self.high, self.n)
+            v = require_generator(rng).uniform(self.low, self.high, self.n)
         else:
             v = np.full(self.n, self.low if fill in ("low", "one-high") else self.high)
             if fill.startswith("one-"):
@@ -534,7 +534,13 @@ class QueryData:
             v[self.position] = self.spike_score
         return v
 
-    def matrix(self, rng, *, scores=None, xp=None):
+    def matrix(
+        self,
+        rng: np.random.Generator,
+        *,
+        scores: np.ndarray[Any, Any] | None = None,
+        xp: Namespace | None = None,
+    ) -> tuple[Array, Array]:
         """Return A and x whose product is a score vector of the data set.
 
         Parameters
@@ -568,8 +574,6 @@ class QueryData:
         >>> np.allclose(A @ x, np.arange(5.0))
         True
         """
-        import numpy as np
-
         xp = given_namespace(xp)
         require_size(n=self.n, d=self.d)
         v = self.scores(rng) if scores is None else scores

@@ -7,11 +7,12 @@ gain R of the marked token, a power of n.
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product, starmap
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,29 +29,36 @@ from attnsep.checks import (
     require_size,
     text_of,
 )
+from attnsep.kinds import Array, Namespace, Number
 from attnsep.paper import gains as exact_gains
+from attnsep.paper.gains import Gain
 from attnsep.probability import sign_sums
 
 
 class Scaled:
-    """What all self-attention data have in common, given n, c and gap: entries are multiples of √log n."""
+    """What all self-attention data have in common, given n, d, c and gap: entries are multiples of √log n."""
+
+    n: int
+    d: int
+    c: Fraction
+    gap: Fraction
 
     @property
-    def b(self):
+    def b(self) -> Fraction:
         """Strength 1 − c of a token's own class."""
         return 1 - self.c
 
     @property
-    def log_n(self):
+    def log_n(self) -> float:
         """log n (natural)."""
         return math.log(self.n)
 
     @property
-    def tau(self):
+    def tau(self) -> float:
         """Threshold τ = (c + gap)√log n."""
         return float(self.c + self.gap) * math.sqrt(self.log_n)
 
-    def X(self, xp=None, dtype=None):
+    def X(self, xp: Namespace | None = None, dtype: Any = None) -> Array:
         """Return the weight matrix X, all ones.
 
         Parameters
@@ -131,13 +139,27 @@ class TokenData(Scaled):
     (5, 5, Fraction(11, 25))
     """
 
-    n: int | None = None
-    d: int | None = None
+    n: int = None  # type: ignore[assignment]
+    d: int = None  # type: ignore[assignment]
     a: Fraction
     c: Fraction
     marked: int = 0
     gap: Fraction = Fraction(1, 10)
-    class_sizes: tuple | None = None
+    class_sizes: tuple[int, ...] | None = None
+
+    if TYPE_CHECKING:  # what is taken; the fields say what is kept
+
+        def __init__(
+            self,
+            *,
+            n: int | None = None,
+            d: int | None = None,
+            a: Number,
+            c: Number,
+            marked: int = 0,
+            gap: Number = Fraction(1, 10),
+            class_sizes: Sequence[int] | None = None,
+        ) -> None: ...
 
     def __post_init__(self):
         sizes = self.class_sizes
@@ -154,32 +176,32 @@ class TokenData(Scaled):
             object.__setattr__(self, name, value)
 
     @property
-    def t(self):
+    def t(self) -> int:
         """Copies of every class, t in n = (d − 2)t; a ValueError where classes have different sizes."""
         if self.class_sizes is not None and min(self.class_sizes) < max(self.class_sizes):
             raise ValueError(f"class_sizes = {text_of(self.class_sizes)}: differ, so they have no common t")
         return self.n // (self.d - 2)
 
     @property
-    def marked_class(self):
+    def marked_class(self) -> int:
         """Class k* of the marked token, counted from 0; its column in the matrix is k* + 1."""
         return self.marked % (self.d - 2)
 
     @cached_property
-    def strengths(self):
+    def strengths(self) -> Strengths:
         """The `Strengths` as whole numbers, with which the law is computed ten times as fast as with Fractions."""
         exact = self.a, self.b, self.c, self.gap
         unit = math.lcm(*(x.denominator for x in exact))
         return Strengths(*(x.numerator * (unit // x.denominator) for x in exact))
 
     @property
-    def concentration(self):
+    def concentration(self) -> Fraction:
         """Σ_k (t_k/n)², which is 1/(d − 2) for equal classes and 1 if one class has all tokens."""
         if self.class_sizes is None:
             return Fraction(1, self.d - 2)
         return Fraction(sum(size**2 for size in self.class_sizes), self.n**2)
 
-    def classes(self, xp=None):
+    def classes(self, xp: Namespace | None = None) -> Array:
         """Return every token's class, counted from 0.
 
         Parameters
@@ -207,7 +229,7 @@ class TokenData(Scaled):
         rounds = np.concatenate([np.arange(size) for size in self.class_sizes])
         return xp.asarray(classes[np.argsort(rounds, stable=True)])
 
-    def matrix(self, xp=None, dtype=None):
+    def matrix(self, xp: Namespace | None = None, dtype: Any = None) -> Array:
         """Return the tokens A.
 
         Parameters
@@ -335,7 +357,7 @@ class TokenValue(NamedTuple):
     others: float
     last: float
 
-    def meets(self, signs, others):
+    def meets(self, signs: Signs, others: Any) -> Any:
         """Return ⟨o, y⟩ for the signs that stand alone and the sum, or an array of sums, of all others."""
         return self.first * signs.first + self.own * signs.own + self.others * others + self.last * signs.last
 
@@ -372,10 +394,10 @@ class Visible(NamedTuple):
 
     tokens: int
     own: int
-    others: tuple
+    others: tuple[tuple[int, int], ...]
 
     @property
-    def unit(self):
+    def unit(self) -> int:
         """The greatest number that divides the sizes of all other classes."""
         return math.gcd(*(size for size, _ in self.others))
 
@@ -484,8 +506,8 @@ class Law:
 
     Attributes
     ----------
-    gains : tuple of gains
-        R in the marked token's own row, and in every other row.
+    gains : tuple
+        The gains R in the marked token's own row, and in every other row.
     visible : Visible
         What every row sees: the k largest scores for top-k, ties to the lowest index, else all tokens.
 
@@ -505,7 +527,7 @@ class Law:
 
     data: TokenData
     kernel: Kernel | str = "softmax"
-    gains: tuple = field(init=False, repr=False, compare=False)
+    gains: tuple[Gain, Gain] = field(init=False, repr=False, compare=False)
     visible: Visible = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
@@ -520,11 +542,11 @@ class Law:
         object.__setattr__(self, "gains", gains)
         object.__setattr__(self, "visible", _visible(data, tokens))
 
-    def weights(self):
+    def weights(self) -> TokenWeights:
         """Return the `TokenWeights` p, q, 1 − p and 1 − q; see `weights`."""
         return _weights(self.gains, self.visible.tokens)
 
-    def values(self):
+    def values(self) -> tuple[TokenValue, ...]:
         """Attention outputs in closed form: every row is one of two.
 
         Returns
@@ -566,7 +588,7 @@ class Law:
 
     # One random column
 
-    def floor(self, signs):
+    def floor(self, signs: Signs) -> int:
         """Floor of what Σ_{k≠k*} t_k y_k must exceed so that some row exceeds the threshold, in units of the sizes.
 
         Parameters
@@ -593,7 +615,7 @@ class Law:
         """
         return sum_floor(self.data, self.visible, self.gains, signs)
 
-    def least_plus(self, signs):
+    def least_plus(self, signs: Signs) -> int:
         """Smallest number of plus signs among the other classes with which some row exceeds the threshold.
 
         Parameters
@@ -626,7 +648,7 @@ class Law:
             raise ValueError(f"kernel = {str(self.kernel)!r}: the other classes must be equal")
         return (self.floor(signs) + count) // 2 + 1
 
-    def column_probability(self):
+    def column_probability(self) -> float:
         """Exact probability π that one random column makes some row exceed the threshold.
 
         Returns
@@ -655,7 +677,7 @@ class Law:
             raise ValueError(f"d = {self.data.d}: must be at most 10^9")
         return _column_probability(self)
 
-    def fires(self, m):
+    def fires(self, m: int) -> float:
         """Exact probability that the network fires on the data.
 
         Parameters
@@ -679,7 +701,7 @@ class Law:
         """
         return sign_sums.fires_probability(self.column_probability(), m)
 
-    def fires_on(self, y):
+    def fires_on(self, y: Array) -> bool:
         """Whether the network fires for these signs, with ties decided exactly.
 
         Parameters
@@ -711,7 +733,7 @@ class Law:
         if not bool(xp.all((y == 1) | (y == -1))):
             raise ValueError("y: every entry must be 1 or -1")
         y = to_numpy(y)
-        alone = zip(y[0].tolist(), y[self.data.marked_class + 1].tolist(), y[-1].tolist(), strict=True)
+        alone = starmap(Signs, y[[0, self.data.marked_class + 1, -1], :].T.tolist())
         floors = {signs: self.floor(signs) for signs in PATTERNS}
         return any(total > floors[signs] for signs, total in zip(alone, self._totals(y), strict=True))
 
@@ -729,7 +751,7 @@ class Law:
 
     # Bounds
 
-    def column_bounds(self, by="theorem"):
+    def column_bounds(self, by: str = "theorem") -> tuple[float, float]:
         """What is proved of π: by the theorem, from the mark's a w against the gap, or from its largest part (a + b)w.
 
         Parameters
@@ -767,7 +789,7 @@ class Law:
         """
         return _column_bounds(self, require_choice("by", by, ("theorem", "mark")) == "mark")
 
-    def fires_bounds(self, m, by="theorem"):
+    def fires_bounds(self, m: int, by: str = "theorem") -> tuple[float, float]:
         """What is proved of the probability that the network fires.
 
         Parameters

@@ -7,11 +7,14 @@ says of an interval is true of every point in it.  There are three verdicts: a b
 import heapq
 import inspect
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
+from typing import Any
 
 from attnsep.checks import require_instance, require_integer, require_items, text_of
+from attnsep.kinds import Exact
 
 BITS = 256
 
@@ -35,7 +38,7 @@ def _flint():
     return flint
 
 
-def exact_fraction(name, value):
+def exact_fraction(name: str, value: Any) -> Fraction:
     """Return an int, Fraction or decimal string as a Fraction; a float is refused, it is not the decimal it shows.
 
     Examples
@@ -93,22 +96,22 @@ class Interval:
     def __repr__(self):
         return f"[{float(self.low):.6g}, {float(self.high):.6g}]"
 
-    def __add__(self, other):
+    def __add__(self, other: "Interval | Exact") -> "Interval":
         other = interval(other)
         return Interval((self.low + other.low).lower(), (self.high + other.high).upper())
 
-    def __neg__(self):
+    def __neg__(self) -> "Interval":
         return Interval(-self.high, -self.low)
 
-    def __sub__(self, other):
+    def __sub__(self, other: "Interval | Exact") -> "Interval":
         return self + (-interval(other))
 
-    def __mul__(self, other):
+    def __mul__(self, other: "Interval | Exact") -> "Interval":
         other = interval(other)
         ends = [_product(x, y) for x in (self.low, self.high) for y in (other.low, other.high)]
         return Interval(min(end.lower() for end in ends), max(end.upper() for end in ends))
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: "Interval | Exact") -> "Interval":
         other = interval(other)
         if not (other.low > 0 or other.high < 0):
             return Interval(_flint().arb("nan"), _flint().arb("nan"))
@@ -116,10 +119,10 @@ class Interval:
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: "Interval | Exact") -> "Interval":
         return interval(other) - self
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: "Interval | Exact") -> "Interval":
         return interval(other) / self
 
     def _increasing(self, name):
@@ -127,19 +130,19 @@ class Interval:
         low, high = getattr(self.low, name)(), getattr(self.high, name)()
         return Interval(low.lower(), high.upper())
 
-    def exp(self):
+    def exp(self) -> "Interval":
         """e^x."""
         return self._increasing("exp")
 
-    def expm1(self):
+    def expm1(self) -> "Interval":
         """e^x − 1."""
         return self._increasing("expm1")
 
-    def log(self):
+    def log(self) -> "Interval":
         """log x; nothing is known below where the interval reaches 0 or less."""
         return self._increasing("log")
 
-    def log1p(self):
+    def log1p(self) -> "Interval":
         """log(1 + x)."""
         return self._increasing("log1p")
 
@@ -148,7 +151,7 @@ def _product(x, y):
     return _flint().arb(0) if x.is_zero() or y.is_zero() else x * y  # 0 · ∞ is 0: ∞ only says that no bound is known
 
 
-def interval(low, high=None):
+def interval(low: Interval | Exact, high: Exact | None = None) -> Interval:
     """Return the interval from `low` to `high`, or the narrowest one around one number.
 
     Parameters
@@ -201,10 +204,15 @@ class Certificate:
     verdict: str
     margin: float
     boxes: int
-    box: dict | None = None
+    box: dict[str, tuple[Fraction, Fraction]] | None = None
 
 
-def certify(slack, box, *, most_boxes=MOST_BOXES):
+def certify(
+    slack: Callable[..., Interval | Exact],
+    box: Mapping[str, tuple[Exact, Exact]],
+    *,
+    most_boxes: int = MOST_BOXES,
+) -> Certificate:
     """Prove or refute slack ≥ 0 for every point of a box.
 
     Parameters

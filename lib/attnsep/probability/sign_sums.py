@@ -11,7 +11,7 @@ from itertools import accumulate, product
 from attnsep.checks import require_integer, require_items, require_positive, require_probability, require_real, text_of
 
 
-def hoeffding(s, norm_squared):
+def hoeffding(s: float, norm_squared: float) -> float:
     """Bound of the upper tail of a sum of random signs.
 
     Parameters
@@ -190,7 +190,7 @@ def binomial_tail(n, r, p=0.5):
     return _mass(n, r - len(terms), p) * math.fsum(terms)
 
 
-def clopper_pearson(hits, draws, alarm):
+def clopper_pearson(hits: int, draws: int, alarm: float) -> tuple[float, float]:
     """Interval for a probability, from a frequency.
 
     Parameters
