@@ -26,13 +26,16 @@ MOST_RATIONAL_BITS = 1_000_000  # no tie with a number made of the parameters, w
 MOST_DIGITS = 100_000  # of the largest score's exponential, where a law needs it as a Fraction
 
 
+Bound: TypeAlias = Fraction | Decimal  # exact, and a Decimal where it may be very large
+
+
 class Power(NamedTuple):
     """The number base^exponent, base ≥ 1 and exponent ≥ 0, kept exactly."""
 
     base: Fraction | int
     exponent: Fraction | int
 
-    def enclosure(self, digits: int) -> tuple[Fraction, Fraction]:
+    def enclosure(self, digits: int) -> tuple[Bound, Bound]:
         """Return lower and upper bounds that agree in almost all of the digits."""
         return _power_enclosure(self, digits)
 
@@ -95,11 +98,11 @@ class LogGain:
     rounding must go up.
     """
 
-    formula: Callable[..., Fraction]
+    formula: Callable[..., Any]
     n: int
     parameters: tuple[Any, ...]
 
-    def enclosure(self, digits: int) -> tuple[Fraction, Fraction]:
+    def enclosure(self, digits: int) -> tuple[Fraction, Bound]:
         """Return lower and upper bounds that agree in almost all of the digits."""
         low, high = log_enclosure(self.n, digits)
         return self.formula(low, *self.parameters, digits, False), self.formula(high, *self.parameters, digits, True)
@@ -123,6 +126,7 @@ class Infinite:
 
 
 Gain: TypeAlias = Power | SigmoidRatio | LogGain | Infinite
+Rational: TypeAlias = int | Fraction
 
 
 def gains(n: int, a: Number, kernel: Kernel | str = "softmax", *, d: int | None = None) -> tuple[Gain, Gain]:
@@ -280,7 +284,7 @@ def _entmax_gain(L, n, s, digits, up):
     return (1 + half / rest) ** 2 if rest > 0 else Decimal("Infinity")
 
 
-def log_enclosure(n, digits):
+def log_enclosure(n: int, digits: int) -> tuple[Fraction, Fraction]:
     """Return lower and upper bounds of log n that agree in almost all of the digits.
 
     Examples
@@ -294,7 +298,7 @@ def log_enclosure(n, digits):
     return log * (1 - slack), log * (1 + slack)
 
 
-def _log_exceeds(n, x):
+def _log_exceeds(n: int, x: Fraction) -> bool:
     """Return whether log n > x for a rational x; they are never equal for n ≥ 2, since log n is transcendental."""
     digits = 50
     while True:
@@ -304,13 +308,13 @@ def _log_exceeds(n, x):
         digits *= 2
 
 
-def _root(x, digits, up):
+def _root(x: Fraction, digits: int, up: bool) -> Fraction:
     """Return a bound of √x, x a Fraction ≥ 0, from above if `up`."""
     p, q = x.as_integer_ratio()
     return Fraction(math.isqrt(p * q * 100**digits) + up, q * 10**digits)
 
 
-def _require_rest(rest):
+def _require_rest(rest: Any) -> Fraction:
     if isinstance(rest, bool) or not isinstance(rest, numbers.Rational):
         raise TypeError(f"rest = {text_of(rest)}: must be an integer or a Fraction")
     if rest <= 0:
@@ -318,7 +322,7 @@ def _require_rest(rest):
     return Fraction(int(rest.numerator), int(rest.denominator))  # NumPy's integers would overflow
 
 
-def _shares(R, rest):
+def _shares(R: SigmoidRatio | LogGain, rest: Rational) -> tuple[float, float]:
     rest, digits = _require_rest(rest), 50
     low, high = R.enclosure(digits)
     while high > low * (1 + Fraction(1, 10**14)):  # close to the point from which the row sees the marked token alone
@@ -327,7 +331,7 @@ def _shares(R, rest):
     return float(low / (low + rest)), float(rest / (low + rest))
 
 
-def floor_linear(shift, slope, R, top):
+def floor_linear(shift: Rational, slope: Rational, R: Gain, top: int) -> int:
     """Return ⌊shift + slope R⌋, proved; anything above `top` counts as top and anything below 0 as −1.
 
     Parameters
@@ -357,7 +361,7 @@ def floor_linear(shift, slope, R, top):
     # On integers, since a Fraction looks for common divisors after each step, which takes ten times as long.
     (p, q), (u, v) = shift.as_integer_ratio(), slope.as_integer_ratio()
 
-    def floor(R):
+    def floor(R: Any) -> int:
         r, s = R.as_integer_ratio()
         return max(-1, min(top, (p * v * s + u * r * q) // (q * v * s)))
 
@@ -376,7 +380,7 @@ def floor_linear(shift, slope, R, top):
         digits *= 2
 
 
-def lowest_floor(shift, slope, rows, top):
+def lowest_floor(shift: Rational, slope: Rational, rows: tuple[Gain, Gain], top: int) -> int:
     """Return the smaller one of `floor_linear` for the gains of two kinds of row.
 
     Parameters
@@ -402,7 +406,7 @@ def lowest_floor(shift, slope, rows, top):
 
 
 @lru_cache(maxsize=64)
-def _power_enclosure(R, digits):
+def _power_enclosure(R: Power, digits: int) -> tuple[Bound, Bound]:
     (p, q), (u, v) = R.base.as_integer_ratio(), R.exponent.as_integer_ratio()
     if v == 1 and u * max(p, q).bit_length() <= MOST_BITS:
         return (Fraction(p, q) ** u,) * 2
@@ -415,7 +419,7 @@ def _power_enclosure(R, digits):
         return max(low, Decimal(1)), high  # a lower one may be so near 0 that no Fraction could hold it
 
 
-def _integer_root(n, v):
+def _integer_root(n: int, v: int) -> int:
     """Return the largest integer whose v-th power is at most n, by bisection."""
     low, high = 1, 1 << -(-n.bit_length() // v)
     while low < high:
@@ -424,12 +428,12 @@ def _integer_root(n, v):
     return low
 
 
-def _log(x):
+def _log(x: Fraction) -> float:
     """Return log x for a rational x that a double may be unable to hold."""
     return math.log(x.numerator) - math.log(x.denominator)
 
 
-def logistic(z):
+def logistic(z: float) -> float:
     """Return 1/(1 + e^{-z}), with no overflow.
 
     Examples

@@ -3,12 +3,15 @@
 import math
 import numbers
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import accumulate, product
+from typing import Any
 
 from attnsep.checks import require_integer, require_items, require_positive, require_probability, require_real, text_of
+from attnsep.kinds import Exact, Number
 
 
 def hoeffding(s: float, norm_squared: float) -> float:
@@ -44,7 +47,7 @@ def hoeffding(s: float, norm_squared: float) -> float:
     return math.exp(-s / norm_squared * s / 2)  # s * s may be inf, and then a NaN the ratio
 
 
-def _hoeffding_or_one(s, norm_squared):
+def _hoeffding_or_one(s: float, norm_squared: float) -> float:
     """Return Hoeffding's bound, or 1 where the bound of ‖u‖² is too large for a double and says nothing."""
     return hoeffding(s, norm_squared) if norm_squared < math.inf else float(require_positive("s", s) > 0)
 
@@ -67,7 +70,7 @@ SHORT = 2**1000  # a double can hold what is smaller
 MOST_TRIALS = 10**9  # of a binomial, whose tail has about √n terms that count
 
 
-def sum_law(weights):
+def sum_law(weights: Sequence[Exact]) -> dict[Fraction, int]:
     """Exact law of a sum of random signs with these weights.
 
     Parameters
@@ -102,7 +105,7 @@ def sum_law(weights):
         raise ValueError(f"weights: up to {sums} different sums, must be at most {TABLE_SUMS}")
     law = {0: 1}
     for weight, count in sorted(groups.items()):
-        wider = defaultdict(int)
+        wider: dict[int, int] = defaultdict(int)
         for plus, ways in enumerate(_binomials(count)):
             for value, number in law.items():
                 wider[value + weight * (2 * plus - count)] += number * ways
@@ -110,7 +113,7 @@ def sum_law(weights):
     return {Fraction(value, scale): number for value, number in law.items()}
 
 
-def tail(weights, s, *, strict=False):
+def tail(weights: Sequence[Exact], s: Exact, *, strict: bool = False) -> Fraction:
     """Exact upper tail of a sum of random signs.
 
     Parameters
@@ -142,7 +145,7 @@ def tail(weights, s, *, strict=False):
     return Fraction(inside, 2 ** len(weights))
 
 
-def binomial_tail(n, r, p=0.5):
+def binomial_tail(n: int, r: int, p: Number = 0.5) -> float:
     """Upper tail of a binomial, to 12 digits for n up to 10^6.
 
     Parameters
@@ -227,13 +230,13 @@ def clopper_pearson(hits: int, draws: int, alarm: float) -> tuple[float, float]:
 
 
 @cache
-def _interval(hits, draws, half):
+def _interval(hits: int, draws: int, half: float) -> tuple[float, float]:
     low = _crossing(lambda p: binomial_tail(draws, hits, p) >= half) if hits else 0.0
     high = _crossing(lambda p: binomial_tail(draws, draws - hits, 1 - Fraction(p)) < half) if hits < draws else 1.0
     return low, high
 
 
-def _crossing(rises):
+def _crossing(rises: Callable[[float], bool]) -> float:
     """Return where a condition that holds from some p in (0, 1) on starts to hold."""
     low, high = 0.0, 1.0
     while low < (middle := (low + high) / 2) < high:
@@ -241,7 +244,7 @@ def _crossing(rises):
     return high
 
 
-def column_probability(groups, threshold):
+def column_probability(groups: Sequence[tuple[Any, int]], threshold: Any) -> float:
     """P[Σ_k w_k S_k > threshold], where S_k is a sum of count_k random signs, all independent.
 
     Parameters
@@ -302,7 +305,7 @@ def column_probability(groups, threshold):
     return math.fsum(terms)
 
 
-def _least_plus(n, weight, s, rounding):
+def _least_plus(n: int, weight: Any, s: Any, rounding: float) -> int:
     """Smallest number r of plus signs with weight (2r − n) > s, where sums within the rounding of s are ties."""
     if not rounding:
         return (n + min(max(int(s // weight), -n - 2), n + 2)) // 2 + 1
@@ -312,7 +315,7 @@ def _least_plus(n, weight, s, rounding):
     return math.floor((n + x) / 2 + min(rounding / weight, 0.25)) + 1
 
 
-def fires_probability(pi, m):
+def fires_probability(pi: float, m: int) -> float:
     """Return 1 − (1 − π)^m: some of m independent columns exceeds the threshold.
 
     Examples
@@ -324,13 +327,13 @@ def fires_probability(pi, m):
     return 1 - (1 - pi) ** m if pi >= 0.5 else -math.expm1(m * math.log1p(-pi))
 
 
-def _require_columns(pi, m):
+def _require_columns(pi: float, m: int) -> tuple[float, int]:
     if not 0 <= (probability := require_real("pi", pi)) <= 1:
         raise ValueError(f"pi = {pi!r}: must be a probability")
     return probability, require_integer("m", m, least=1, most=MOST_COLUMNS)
 
 
-def silent_probability(pi, m):
+def silent_probability(pi: float, m: int) -> float:
     """Return (1 − π)^m: none of m independent columns exceeds the threshold.
 
     Examples
@@ -342,7 +345,7 @@ def silent_probability(pi, m):
     return (1 - pi) ** m if pi >= 0.5 else math.exp(m * math.log1p(-pi))  # 1 − π is exact from 1/2 on
 
 
-def fewest_columns(pi, limit):
+def fewest_columns(pi: float, limit: float) -> int | None:
     """Return the smallest number m of columns with (1 − π)^m ≤ limit, or None if none up to 10^300 is enough.
 
     Examples
@@ -358,7 +361,7 @@ def fewest_columns(pi, limit):
     return max(1, math.ceil(m)) if m <= MOST_COLUMNS else None
 
 
-def error_limit(delta):
+def error_limit(delta: Number) -> float:
     """Return δ as a double that is larger by 10^-12 of it, the accuracy of the laws: an error that equals δ is allowed.
 
     Examples
@@ -372,7 +375,12 @@ def error_limit(delta):
     return limit
 
 
-def smallest_size(sizes, columns, suffice, missing):
+def smallest_size(
+    sizes: Iterable[int],
+    columns: Callable[[int], int | None],
+    suffice: Callable[[int, int], bool],
+    missing: str,
+) -> tuple[int, int]:
     """Smallest size at which a network with the fewest columns that fire where they must is silent where it must.
 
     Parameters
@@ -409,7 +417,7 @@ def smallest_size(sizes, columns, suffice, missing):
     raise ValueError(missing)
 
 
-def _number(name, value):
+def _number(name: str, value: Any) -> Any:
     """Return a finite float and an integer as they are, any other real number or string as a Fraction."""
     if type(value) is int and abs(value) < SHORT:
         return value  # a Fraction would take ten times as long
@@ -420,7 +428,7 @@ def _number(name, value):
     return value
 
 
-def _rational(name, value):
+def _rational(name: str, value: Any) -> Fraction:
     if isinstance(value, (bool, float)):
         raise TypeError(f"{name} = {value!r}: must be an integer, a Fraction or a decimal string")
     try:
@@ -433,19 +441,19 @@ def _rational(name, value):
     return number
 
 
-def _binomials(n):
+def _binomials(n: int) -> list[int]:
     """Return C(n, 0), …, C(n, n)."""
     return list(accumulate(range(n), lambda ways, b: ways * (n - b) // (b + 1), initial=1))
 
 
 @lru_cache(maxsize=16)
-def _row(n):
+def _row(n: int) -> tuple[list[float], list[float]]:
     """Return P[B = b] and P[B ≥ b] for every b, B ~ Bin(n, 1/2), rounded once from integers."""
     ways = _binomials(n)
     return [w / 2**n for w in ways], [w / 2**n for w in accumulate(reversed(ways))][::-1]
 
 
-def _mass(n, r, p):
+def _mass(n: int, r: int, p: Fraction) -> float:
     """Return P[B = r], B ~ Bin(n, p)."""
     log_success, log_failure = _log_chances(p)
     with localcontext(prec=40):
@@ -454,7 +462,7 @@ def _mass(n, r, p):
 
 
 @lru_cache(maxsize=64)
-def _log_chances(p):
+def _log_chances(p: Fraction) -> tuple[Decimal, Decimal]:
     """Return log p and log(1 − p) to 40 digits."""
     with localcontext(prec=40):
         chance = Decimal(p.numerator) / p.denominator
@@ -462,7 +470,7 @@ def _log_chances(p):
 
 
 @lru_cache(maxsize=4096)
-def _log_factorial(n):
+def _log_factorial(n: int) -> Decimal:
     """Return log n! to more than 18 digits after the point."""
     with localcontext(prec=40):
         z = Decimal(n)
