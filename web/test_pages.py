@@ -18,7 +18,8 @@ CHECKED = {(1280, "light"): {}, (400, "dark"): {"runOnly": ["color-contrast", "s
 UNSET = """() => [...document.querySelectorAll("span.math, div.math")]
   .filter(e => !e.querySelector("mjx-container") || e.querySelector("mjx-merror, [data-mjx-error]"))
   .map(e => e.textContent.slice(0, 80))"""
-REACHABLE = """() => [...document.querySelectorAll("article pre")]
+# What scrolls sideways can be reached by a key; the theme sees to it a third of a second after a change.
+REACHABLE = """() => [...document.querySelectorAll("article :is(pre, .output, .pst-scrollable-table-container)")]
   .every(e => e.scrollWidth <= e.clientWidth || getComputedStyle(e).overflowX === "visible" || e.tabIndex >= 0)"""
 # axe-core looks at each element for itself.  Of what is made alike - formulas, the buttons and the equally coloured
 # words of cells, entries, rows - few are enough for it.
