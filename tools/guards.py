@@ -16,6 +16,7 @@ COMMANDS = {"get_ipython", "subprocess", "system", "popen"}  # what runs command
 READER_TAGS = {"hide-cell", "hide-input"}
 STATEMENT = re.compile(r"\{prf:(?!proof|ref)")
 BLOCK = re.compile(r"^(`{3,})\{prf:(?!proof|ref)(\w+)\}([^\n]*)\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
+REPAIR = "What is true instead: {prf:ref}`"  # a false statement leads on, so that nobody quotes it as ours
 FORBIDDEN_OUTPUT = {
     "an absolute path": re.compile(
         r"(?<![\w.:/<])/(?:home|root|usr|tmp|opt|var|private|mnt|Users|content|work)/|[A-Z]:\\\\"
@@ -329,10 +330,15 @@ def _entry_problems(entry, blocks, checked):
         yield f"{entry.id}: no statement block in its chapter {entry.chapter!r} has this label"
         return
     options, _, shown = body.partition("\n\n")
+    refuted = getattr(entry, "expect", "holds") == "refuted"
+    shown, repair, _ = shown.partition(REPAIR) if refuted else (shown, REPAIR, "")
     if entry.statement.split() != shown.split():
         yield f"{entry.id}: the chapter's statement is not word for word the ledger's"
-    if f":class: mark-{entry.mark}" not in options.splitlines():
-        yield f"{entry.id}: its block must have the class mark-{entry.mark}"
+    classes = f"mark-{entry.mark}" + (" refuted" if refuted else "")
+    if f":class: {classes}" not in options.splitlines():
+        yield f"{entry.id}: its block must have the class {classes}"
+    if refuted != ("false" in title.split()) or not repair:
+        yield f"{entry.id}: the title of a false statement, and of no other, says false, and it ends with {REPAIR!r}"
     if entry.mark not in title:
         yield f"{entry.id}: the title of its block must name its mark, {entry.mark}"
     if _is_claim(entry) and entry.id not in checked[chapter]:

@@ -43,13 +43,14 @@ The claims of the book, and what their checks found:
 
 >>> from attnsep import card, check, claims_table, verify
 >>> check("tensor-trick")  # doctest: +ELLIPSIS
-holds · exact · worst margin 0 over 8 cases, n from 1 to 5 · ...
+Holds – exact, 8 cases, n from 1 to 5. The tightest case meets its bound exactly.
+Broken on purpose: ...
 >>> [found.verdict for found in verify(["tensor-trick", "hoeffding-one-sided"])]
 ['holds', 'holds']
 >>> card("tensor-trick").header
-('statement', 'who says it', 'evidence', 'where in the source card')
+('statement', 'who says it', 'evidence', 'in the source card')
 >>> claims_table().header[:4]
-('claim', 'who says it', 'level', 'verdict')
+('claim', 'who says it', 'evidence', 'verdict')
 """
 
 __version__ = "0.1.0"

@@ -215,6 +215,26 @@ def require_real(name: str, value: Any) -> float:
     return number
 
 
+def require_double(name: str, value: Any) -> float:
+    """Return `value` as a float, NaN and the infinities included, or raise an error that names it.
+
+    Examples
+    --------
+    >>> require_double("margin", math.inf)
+    inf
+    >>> require_double("margin", "1")
+    Traceback (most recent call last):
+    ...
+    TypeError: margin = '1': must be a real number
+    """
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} = {text_of(value)}: must be a real number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} = {text_of(value)}: is too large for a double") from None
+
+
 def require_positive(name: str, value: Any) -> float:
     """Return `value` as a finite float above zero, or raise an error that names it.
 

@@ -101,6 +101,11 @@ def test_a_real_number_becomes_its_double(result, name, value):
     assert result == float(value)
 
 
+@fuzz(checks.require_double, name=st.just("value"), value=st.floats(), kept={"name"}, passes_nan=True)
+def test_a_double_stays_what_it_is(result, name, value):
+    assert result == float(value) or math.isnan(float(value))
+
+
 @fuzz(
     checks.require_instance,
     name=st.just("value"),

@@ -43,7 +43,7 @@ def test_verify_fails_with_a_claim(capsys, monkeypatch):
     monkeypatch.setattr(cli, "verify", lambda ids, **options: [replace(evidence, verdict="refuted")])
     assert cli.main(["verify", "tensor-trick"]) == 1
     out = capsys.readouterr().out
-    assert "FAIL tensor-trick: refuted" in out
+    assert "FAIL tensor-trick: Refuted" in out
     assert out.splitlines()[-1].startswith("0 passed, 1 failed. With other random draws such a run refutes")
 
 

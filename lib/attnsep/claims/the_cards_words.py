@@ -9,7 +9,7 @@ from html import escape
 from attnsep.checks import require_choice
 from attnsep.ledger.framework import LEDGER
 from attnsep.ledger.record import read_record, require_record
-from attnsep.ledger.tables import Link
+from attnsep.tables import Link
 
 MOST_WORDS = 40  # of a quotation
 

@@ -10,6 +10,7 @@ import math
 import numbers
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -24,10 +25,12 @@ from typing import Any
 import numpy as np
 
 from attnsep.arrays import backend_name, common_namespace, given_namespace, namespace, quiet
-from attnsep.checks import require_choice, require_instance, require_integer, require_items, text_of
+from attnsep.checks import require_choice, require_double, require_instance, require_integer, require_items, text_of
 from attnsep.files import write
 from attnsep.kinds import Namespace
+from attnsep.ledger.words import OPPOSITE, Badge
 from attnsep.processes import ENDED, FreshProcesses
+from attnsep.tables import shown
 
 MARKS = ("source", "completed", "extension")
 
@@ -43,9 +46,6 @@ UNROUNDED = (
 
 
 ROUNDING = 1e-13  # of a closed form in doubles; a smaller margin needs a tolerance that the case states
-
-
-OPPOSITE = {"holds": "refuted", "refuted": "holds"}
 
 
 class ClaimFailed(AssertionError):
@@ -69,6 +69,8 @@ class Case:
         Where only an interval [margin, upper] for the slack is known, its upper end.
     alarm : float
         Where the evidence is a sample: the probability, at most, that other draws refute a statement that is true.
+    equality : bool
+        Whether the statement is that two numbers are the same, so that there is nothing to spare.
     """
 
     margin: float | Fraction
@@ -76,14 +78,15 @@ class Case:
     reached: dict = field(default_factory=dict)
     upper: float | None = None
     alarm: float = field(default=0.0, repr=False)
+    equality: bool = field(default=False, repr=False)
 
     def __post_init__(self):
-        _real("margin", self.margin)  # as a double it must be possible to show it
+        require_double("margin", self.margin)  # as a double it must be possible to show it
         if not isinstance(self.margin, numbers.Rational):
             object.__setattr__(self, "margin", float(self.margin))
         for name in ("tolerance", "upper"):
             if name != "upper" or self.upper is not None:
-                object.__setattr__(self, name, _real(name, getattr(self, name)))
+                object.__setattr__(self, name, require_double(name, getattr(self, name)))
         if not 0 <= self.tolerance < math.inf:
             raise ValueError(f"tolerance = {self.tolerance!r}: must be finite and at least 0")
         if not 0 <= self.alarm < 1:
@@ -155,6 +158,7 @@ class Evidence:
     backend: str
     alarm: float = 0.0
     tolerance: float = 0.0
+    equality: bool = False
 
     @property
     def control_fails(self) -> bool:
@@ -168,16 +172,8 @@ class Evidence:
 
     @property
     def line(self) -> str:
-        """One line for a reader, with verdict, level, margin, tolerance, cases and n, and what the control did."""
-        words = control_words(self.claim.expect, min(self.fails, default=None), max(self.passes, default=None))
-        low, high = map(shown, self.reached.get("n", (0, 0)))
-        tried = f", n = {low}" if low == high else f", n from {low} to {high}"
-        return (
-            f"{self.verdict} · {self.claim.level} · worst margin {shown(self.margin)}"
-            f"{f' (tolerance {self.tolerance:.1g})' if self.tolerance else ''} over {self.cases} cases"
-            f"{tried if 'n' in self.reached else ''}"
-            f" · control {words} ({self.claim.control})"
-        )
+        """What was found and what the control did, in one line."""
+        return " ".join(Badge(self).sentences)
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's fields, ready for json.dump; only `seconds` and `backend` vary between runs."""
@@ -200,23 +196,6 @@ class Evidence:
             "seconds": round(self.seconds, 3),
             "backend": self.backend,
         }
-
-
-def control_words(expect, smallest_failing, largest_passing):
-    """Return what a control did: the smallest violation that turns the verdict over, the largest that does not.
-
-    Examples
-    --------
-    >>> control_words("holds", 1, 0), control_words("refuted", 1, 0), control_words("holds", None, 1)
-    ('fails at 1, passes at 0', 'holds at 1, is refuted at 0', 'NEVER FAILS, passes at 1')
-    """
-    require_choice("expect", expect, tuple(OPPOSITE))
-    for name, amount in (("smallest_failing", smallest_failing), ("largest_passing", largest_passing)):
-        if amount is not None:
-            _real(name, amount)
-    turned, same = ("fails", "passes") if expect == "holds" else ("holds", "is refuted")
-    first = f"NEVER {turned.upper()}" if smallest_failing is None else f"{turned} at {shown(smallest_failing)}"
-    return first + ("" if largest_passing is None else f", {same} at {shown(largest_passing)}")
 
 
 LEDGER: dict[str, Definition] = {}
@@ -322,7 +301,7 @@ def claim(
     _require_fields(id, mark, source=source, statement=statement, chapter=chapter, control=control)
     require_choice(f"{id}: level", level, LEVELS)
     require_choice(f"{id}: expect", expect, tuple(OPPOSITE))
-    amounts = [_real("violations", amount) for amount in require_items("violations", violations)]
+    amounts = [require_double("violations", amount) for amount in require_items("violations", violations)]
     if not amounts or amounts != sorted(set(amounts)):
         raise ValueError(f"{id}: violations = {violations!r}: must be at least one amount, ascending")
     uses = require_items("uses", uses)
@@ -417,6 +396,7 @@ def _run(claim, xp):
         backend=backend_name(xp),
         alarm=math.fsum(case.alarm for case in cases),
         tolerance=max((case.tolerance for case in cases), default=0.0),
+        equality=bool(cases) and all(case.equality for case in cases),
     )
 
 
@@ -461,30 +441,6 @@ def _ranges(cases):
     return {name: ranges[name] for name in sorted(ranges)}
 
 
-def shown(number):
-    """Return a number in at most three significant digits, whole numbers in full.
-
-    Examples
-    --------
-    >>> shown(0.0012345), shown(100000), shown(0.0), shown(1e-17)
-    ('0.00123', '100000', '0', '1e-17')
-    """
-    number = _real("number", number)
-    if number.is_integer() and abs(number) < 1e15:
-        return str(int(number))
-    return f"{number:.3g}"
-
-
-def _real(name, value):
-    """Return a real number as a float, NaN and inf included, or raise an error that names it."""
-    if isinstance(value, numbers.Real):
-        try:
-            return float(value)
-        except OverflowError:
-            raise ValueError(f"{name} = {text_of(value)}: is too large for a double") from None
-    raise TypeError(f"{name} = {text_of(value)}: must be a real number")
-
-
 def find(id: str) -> Claim:
     """Return the claim with this id.
 
@@ -507,7 +463,7 @@ def find(id: str) -> Claim:
 
 
 def check(id: str) -> None:
-    """Run one claim and print its line; the last cell under every statement of the book.
+    """Run one claim and show its badge, elsewhere than in a notebook its two sentences; it ends every statement.
 
     Parameters
     ----------
@@ -523,9 +479,18 @@ def check(id: str) -> None:
     """
     evidence = run(find(id))
     _keep(evidence)
-    print(evidence.line)
+    _show(Badge(evidence))
     if not evidence.as_expected:
         raise ClaimFailed(f"{id}: expected {evidence.claim.expect}, found: {evidence.line}")
+
+
+def _show(badge):
+    """Show a badge: a page has HTML, a terminal text."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if hasattr(shell, "kernel"):
+        sys.modules["IPython"].display.display(badge)
+    else:
+        print(badge)
 
 
 def _keep(evidence):
@@ -694,7 +659,7 @@ def at_most(value, bound, /, tolerance=0.0, **reached):
     """
     if _are_rational(value, bound):
         return Case(_slack(bound, value, bound), tolerance, reached)
-    bound = _real("bound", bound)
+    bound = require_double("bound", bound)
     return Case((bound - _largest("value", value)) / _size(bound), tolerance, reached)
 
 
@@ -708,7 +673,7 @@ def at_least(value, bound, /, tolerance=0.0, **reached):
     """
     if _are_rational(value, bound):
         return Case(_slack(value, bound, bound), tolerance, reached)
-    bound = _real("bound", bound)
+    bound = require_double("bound", bound)
     return Case((_smallest("value", value) - bound) / _size(bound), tolerance, reached)
 
 
@@ -721,7 +686,7 @@ def within(value, low, high, /, tolerance=0.0, **reached):
     0.5
     """
     if not _are_rational(value, low, high):
-        low, high = _real("low", low), _real("high", high)
+        low, high = require_double("low", low), require_double("high", high)
     slacks = (at_least(value, low).margin, at_most(value, high).margin)
     return Case(math.nan if any(map(math.isnan, slacks)) else min(slacks), tolerance, reached)
 
@@ -738,7 +703,7 @@ def equal(value, wanted, /, tolerance=0.0, **reached):
     """
     value, wanted = _signed("value", value), _signed("wanted", wanted)
     if _are_rational(value, wanted):
-        return Case(-abs(_slack(value, wanted, wanted, "value, wanted")), tolerance, reached)
+        return Case(-abs(_slack(value, wanted, wanted, "value, wanted")), tolerance, reached, equality=True)
     shapes = [tuple(getattr(side, "shape", ())) for side in (value, wanted)]
     if shapes[0] != shapes[1]:
         raise ValueError(f"value, wanted: shapes {shapes[0]} and {shapes[1]}, must be equal")
@@ -747,7 +712,7 @@ def equal(value, wanted, /, tolerance=0.0, **reached):
     size = _size(_largest("wanted", abs(wanted)))
     with quiet():  # ∞ − ∞ leaves the case undecided
         difference = abs(value - wanted)
-    return Case(-_largest("value", difference) / size, tolerance, reached)
+    return Case(-_largest("value", difference) / size, tolerance, reached, equality=True)
 
 
 def to_digits(value, wanted, number, /, **reached):
@@ -758,7 +723,11 @@ def to_digits(value, wanted, number, /, **reached):
     >>> to_digits(0.12345, 0.123, 3).verdict, to_digits(0.12355, 0.123, 3).verdict
     ('holds', 'refuted')
     """
-    value, wanted, number = _real("value", value), _real("wanted", wanted), require_integer("number", number, least=1)
+    value, wanted, number = (
+        require_double("value", value),
+        require_double("wanted", wanted),
+        require_integer("number", number, least=1),
+    )
     if not math.isfinite(wanted):
         raise ValueError(f"wanted = {wanted!r}: must be finite")
     if not wanted and math.isfinite(value):
@@ -775,7 +744,7 @@ def tex(number):
     >>> print(tex(1.3e-05), tex(0.001), tex(10**6), tex(10**100))
     1.3 \\cdot 10^{-5} 10^{-3} 10^6 10^{100}
     """
-    if not math.isfinite(_real("number", number)):
+    if not math.isfinite(require_double("number", number)):
         raise ValueError(f"number = {number}: must be finite")
     top, bottom = map(Decimal, Fraction(str(number)).as_integer_ratio())
     digits, _, power = f"{(top / bottom).normalize():E}".partition("E")
@@ -807,7 +776,7 @@ def _are_rational(*values):
 def _signed(name, value):
     """Return a number or an array with a sign: a real Python number as it is, NumPy's unsigned ones widened."""
     if isinstance(value, numbers.Real):
-        _real(name, value)
+        require_double(name, value)
         return int(value) if isinstance(value, numbers.Integral) else value
     xp = common_namespace(**{name: value})
     if not all(value.shape):
@@ -820,7 +789,7 @@ def _largest(name, value):
     value = _signed(name, value)
     if not isinstance(value, numbers.Real):
         value = common_namespace(value=value).max(value)
-    return _real(name, value if isinstance(value, numbers.Real) else float(value))
+    return require_double(name, value if isinstance(value, numbers.Real) else float(value))
 
 
 def _smallest(name, value):

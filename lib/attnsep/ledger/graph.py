@@ -5,7 +5,7 @@ from html import escape
 
 from attnsep.checks import text_of
 from attnsep.ledger.framework import LEDGER, Claim
-from attnsep.ledger.tables import Table
+from attnsep.tables import Table
 
 STEP, ROW, TOP = 36, 66, 40  # distances in the drawing: between statements, between chapters, above the first
 
@@ -91,13 +91,14 @@ def _mark(entry, place):
     x, y = place[entry.id]
     kind = f"{entry.level}, expected to be refuted" if _is_refuted(entry) else getattr(entry, "level", "definition")
     words = f"{entry.id}: {entry.mark}, {kind}" + (f"; uses {', '.join(_uses(entry))}" if _uses(entry) else "")
-    lines = "".join(_line((x, y), place[id]) for id in _uses(entry))
+    lines = "".join(_line(place, entry.id, id) for id in _uses(entry))
     if isinstance(entry, Claim):
         shape = f'<circle class="{"ring" if _is_refuted(entry) else "disc"}" cx="{x}" cy="{y}" r="7"/>'
     else:
         shape = f'<rect x="{x - 6}" y="{y - 6}" width="12" height="12"/>'
     return (
-        f'<a class="mark-{entry.mark}" href="{entry.chapter}.html#{entry.id}"><title>{escape(words)}</title>'
+        f'<a class="mark-{entry.mark}" data-id="{entry.id}" href="{entry.chapter}.html#{entry.id}">'
+        f"<title>{escape(words)}</title>"
         f'{lines}<circle class="near" cx="{x}" cy="{y}" r="{STEP // 2 - 1}"/>{shape}</a>'
     )
 
@@ -106,11 +107,11 @@ def _is_refuted(entry):
     return getattr(entry, "expect", "holds") == "refuted"
 
 
-def _line(start, end):
+def _line(place, start, end):
     """Return a curve; within a row it hangs below the marks, between rows it leaves and arrives upright."""
-    (x, y), (u, v) = start, end
+    (x, y), (u, v) = place[start], place[end]
     middle = y + min(26, 8 + abs(x - u) // 6) if y == v else (y + v) // 2
-    return f'<path d="M{x} {y}C{x} {middle} {u} {middle} {u} {v}"/>'
+    return f'<path data-from="{start}" data-to="{end}" d="M{x} {y}C{x} {middle} {u} {middle} {u} {v}"/>'
 
 
 def claims_map():

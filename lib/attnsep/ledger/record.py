@@ -6,8 +6,9 @@ from pathlib import Path
 
 from attnsep.checks import require_instance, require_items, text_of
 from attnsep.files import read, why
-from attnsep.ledger.framework import Evidence, claims, shown
+from attnsep.ledger.framework import Evidence, claims
 from attnsep.ledger.ratchet import digest
+from attnsep.tables import shown
 
 FIELDS = {"verdict", "expect", "as_expected", "margin", "cases", "control_fails", "smallest_failing", "largest_passing"}
 

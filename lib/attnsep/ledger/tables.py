@@ -1,59 +1,14 @@
 """The ledger as tables: HTML in a notebook, aligned text in a terminal."""
 
 import json
-from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from attnsep.checks import text_of
-from attnsep.ledger.framework import LEDGER, LEVELS, Claim, alarm_sentence, claims, control_words, shown
+from attnsep.ledger.framework import LEDGER, LEVELS, Claim, alarm_sentence, claims
 from attnsep.ledger.record import read_record, require_record
-
-
-@dataclass(frozen=True)
-class Link:
-    """A table cell that leads to a statement of the book."""
-
-    id: str
-    chapter: str
-
-    def __str__(self):
-        return self.id
-
-    @property
-    def html(self):
-        """Anchor; statements' ids are their labels, and all chapters lie in one folder."""
-        return f'<a href="{self.chapter}.html#{self.id}">{self.id}</a>'
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows under a header."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
-
-    def __repr__(self):
-        cells = [self.header, *([str(cell) for cell in row] for row in self.rows)]
-        widths = [max(len(row[i]) for row in cells) for i in range(len(self.header))]
-        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
-
-    def _repr_html_(self):
-        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
-        body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>\n" for row in self.rows)
-        return (
-            '<div class="claims-table" tabindex="0" role="region" aria-label="table of claims"><table>\n'
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
-        )
-
-
-def _cell(value):
-    if isinstance(value, Link):
-        return f'<td class="claim-id">{value.html}</td>'
-    if value in ("source", "completed", "extension"):
-        return f'<td><span class="mark mark-{value}">{value}</span></td>'
-    return f"<td>{escape(str(value))}</td>"
+from attnsep.ledger.words import control_words
+from attnsep.tables import Link, Table, shown
 
 
 def card(chapter: str) -> Table:
@@ -86,7 +41,8 @@ def card(chapter: str) -> Table:
     rows = [
         (Link(e.id, e.chapter), e.mark, e.level if isinstance(e, Claim) else "definition", e.source) for e in entries
     ]
-    return Table(("statement", "who says it", "evidence", "where in the source card"), tuple(rows))
+    header = ("statement", "who says it", "evidence", "in the source card")
+    return Table(header, tuple(rows), about="the claims of this page")
 
 
 def claims_table(record: dict[str, dict[str, Any]] | None = None) -> Table:
@@ -105,10 +61,13 @@ def claims_table(record: dict[str, dict[str, Any]] | None = None) -> Table:
     rows = []
     for entry in claims():
         row = record.get(entry.id)
-        found = _found(row) if row else ("not run", "", "", "", "")
-        rows.append((Link(entry.id, entry.chapter), entry.mark, entry.level, *found, entry.source, entry.chapter))
-    header = ("claim", "who says it", "level", "verdict", "worst margin", "tolerance", "cases", "control")
-    return Table((*header, "where in the source card", "chapter"), tuple(rows))
+        verdict, slack, control = _found(row) if row else ("not run", "", "")
+        tried = f"{entry.level}, {row['cases']} cases" if row else entry.level
+        rows.append(
+            (Link(entry.id, entry.chapter), entry.mark, tried, verdict, slack, control, entry.source, entry.chapter)
+        )
+    header = ("claim", "who says it", "evidence", "verdict", "to spare", "control", "in the source card", "chapter")
+    return Table(header, tuple(rows), about="the ledger", filters=("chapter", "who says it", "evidence", "verdict"))
 
 
 def certified_table(record=None):
@@ -174,15 +133,15 @@ def definitions_table():
     """
     entries = [entry for entry in LEDGER.values() if not isinstance(entry, Claim)]
     rows = [(Link(entry.id, entry.chapter), entry.mark, entry.source, entry.chapter) for entry in entries]
-    return Table(("definition", "who says it", "where in the source card", "chapter"), tuple(rows))
+    return Table(("definition", "who says it", "in the source card", "chapter"), tuple(rows))
 
 
 def _found(row):
     verdict = row["verdict"] if row["as_expected"] else f"{row['verdict']} – NOT AS EXPECTED"
-    margin = "–" if row["margin"] is None else shown(row["margin"])
+    slack = "–" if row["margin"] is None else shown(row["margin"])
+    rounding = f" (tolerance {shown(row['tolerance'])})" if row.get("tolerance") else ""
     words = control_words(row["expect"], row["smallest_failing"], row["largest_passing"])
-    tolerance = shown(row["tolerance"]) if row.get("tolerance") else "none"
-    return verdict, margin, tolerance, row["cases"], words if row["control_fails"] else "DOES NOT TURN: " + words
+    return verdict, slack + rounding, words if row["control_fails"] else "DOES NOT TURN: " + words
 
 
 def status_line(record=None):

@@ -14,6 +14,7 @@ from attnsep import cli
 from attnsep.arrays import namespace
 from attnsep.ledger import framework, record, tables
 from attnsep.ledger.framework import Case, ClaimFailed, at_least, at_most, equal, to_digits, within
+from attnsep.ledger.words import Badge
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
@@ -56,15 +57,15 @@ def test_a_claim_that_holds(ledger, capsys):
     assert evidence.as_expected
     framework.check("a-claim")
     assert capsys.readouterr().out == (
-        "holds · verified · worst margin 0.5 over 2 cases, n from 0 to 1 · "
-        "control fails at 1 (the margin is lowered by this)\n"
+        "Holds – verified, 2 cases, n from 0 to 1. The tightest case has 50 % of its bound to spare.\n"
+        "Broken on purpose: the margin is lowered by 1. Then it fails, as it must.\n"
     )
 
 
 def test_the_control_shows_what_still_passes(ledger):
     evidence = framework.run(enter(violations=(0.1, 0.2, 3)))
     assert (evidence.passes, evidence.fails) == ((0.1, 0.2), (3,))
-    assert "control fails at 3, passes at 0.2" in evidence.line
+    assert evidence.line.endswith("lowered by 3. Then it fails, as it must; with 0.2 instead it still holds.")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_a_control_that_cannot_fail(ledger):
     evidence = framework.run(framework.find("deaf-claim"))
     assert evidence.verdict == "holds"
     assert not evidence.control_fails
-    assert "NEVER FAILS" in evidence.line
+    assert evidence.line.endswith("lowered by 2. This must turn the verdict over, and NEVER does.")
     with pytest.raises(ClaimFailed):
         framework.check("deaf-claim")
 
@@ -115,7 +116,7 @@ def test_a_refuted_statement_needs_a_control_that_holds(ledger):
     evidence = framework.run(framework.find("wrong-in-the-source"))
     assert evidence.verdict == "refuted"
     assert evidence.as_expected
-    assert "control holds at 1 (" in evidence.line
+    assert evidence.line.endswith("Changed on purpose: the margin is lowered by 1. Then it holds.")
 
 
 @pytest.mark.parametrize("level", ["proved", "certified", "exact"])
@@ -376,8 +377,8 @@ def test_tables_show_what_failed(ledger):
     table = tables.claims_table({"a-claim": evidence})
     row = dict(zip(table.header, map(str, table.rows[0]), strict=True))
     assert row["who says it"] == "extension"
-    assert row["where in the source card"] == "none"
-    assert (row["verdict"], row["worst margin"], row["cases"]) == ("holds", "0.5", "2")
+    assert row["in the source card"] == "none"
+    assert (row["verdict"], row["to spare"], row["evidence"]) == ("holds", "0.5", "verified, 2 cases")
     assert (row["control"], row["chapter"]) == ("fails at 1", "somewhere")
     html = tables.card("somewhere")._repr_html_()
     assert '<a href="somewhere.html#a-claim">a-claim</a>' in html
@@ -404,7 +405,7 @@ def test_what_a_chapter_found_counts_where_both_are_told_one_folder(monkeypatch,
     assert framework.kept(claim) is None
     framework.check(claim.id)
     found = framework.kept(claim)
-    assert f"{found.line}\n" == capsys.readouterr().out
+    assert f"{Badge(found)}\n" == capsys.readouterr().out
     assert found.to_json() | {"seconds": 0} == framework.run(claim).to_json() | {"seconds": 0}
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(framework, "backend_name", lambda xp: "cupy")

@@ -23,8 +23,8 @@ from attnsep.claims.what_the_checks_prove.certified import (
     weight_growth,
 )
 from attnsep.ledger.framework import END, STAY, Case, claim
-from attnsep.ledger.tables import Table
 from attnsep.probability.intervals import certify, certify_from, interval
+from attnsep.tables import Table
 
 SHOWN = {"low": "ℓ", "high": "h", "ratio": "h/ℓ", "kappa": "κ"}
 

@@ -1,0 +1,45 @@
+"""Tables show the same in a terminal and on a page."""
+
+import re
+
+import pytest
+
+from attnsep.tables import Link, Table
+
+TABLE = Table(
+    ("claim", "n", "verdict"),
+    ((Link("a-claim", "somewhere"), 1024, "holds"), (Link("b<c", "elsewhere"), 0.00012345, "refuted")),
+    about="two claims",
+    filters=("verdict",),
+)
+
+
+def test_text_is_aligned_and_numbers_stand_on_the_right():
+    assert repr(TABLE).splitlines() == [
+        "claim           n  verdict",
+        "a-claim      1024  holds",
+        "b<c      0.000123  refuted",
+    ]
+
+
+def test_a_page_shows_the_same_words_and_where_they_lead():
+    page = TABLE._repr_html_()
+    cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", page)
+    assert [re.sub("<[^>]+>", "", cell).replace("&lt;", "<") for cell in cells] == repr(TABLE).split()
+    assert '<a href="somewhere.html#a-claim">a-claim</a>' in page
+    assert '<td class="number">1024</td>' in page
+    assert '<span class="verdict verdict-refuted">refuted</span>' in page
+    assert 'aria-label="two claims"' in page
+
+
+def test_rows_that_can_be_chosen_can_be_linked_to():
+    assert re.findall(r'<tr id="([^"]+)">', TABLE._repr_html_()) == ["row-a-claim", "row-b&lt;c"]
+    assert 'data-filters="verdict"' in TABLE._repr_html_()
+    plain = Table(("n",), ((1,),))._repr_html_()
+    assert "data-filters" not in plain
+    assert " id=" not in plain
+
+
+def test_a_row_of_another_length_is_refused():
+    with pytest.raises(ValueError, match=r"rows: \(1, 2\) has 2 cells, and the header 1"):
+        Table(("n",), ((1, 2),))
