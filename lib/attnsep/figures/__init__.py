@@ -1,0 +1,24 @@
+"""Every picture of the book, in one grammar.
+
+`grammar` says what colours, dashes and words mean, `plots` draws what several pages need, and `pictures` the few that
+carry the book.
+"""
+
+from attnsep.figures.grammar import Band, Curve, Histogram, Region, Rule, Spot, Window
+from attnsep.figures.plots import Map, chart, firing_dots, heat_maps, level_maps, matrices
+
+__all__ = [
+    "Band",
+    "Curve",
+    "Histogram",
+    "Map",
+    "Region",
+    "Rule",
+    "Spot",
+    "Window",
+    "chart",
+    "firing_dots",
+    "heat_maps",
+    "level_maps",
+    "matrices",
+]

@@ -1,0 +1,258 @@
+"""How objects of the grammar become lines, areas and words on axes.
+
+matplotlib is imported when something is drawn: whoever only builds the pages, which list the functions, needs none.
+"""
+
+import re
+from contextlib import contextmanager
+from textwrap import fill
+
+import numpy as np
+
+from attnsep.figures.grammar import (
+    BOUND,
+    BOUND_DASH,
+    CROWD,
+    PLAIN,
+    Band,
+    Histogram,
+    Region,
+    Rule,
+    Spot,
+    Window,
+    contrast,
+    look_of,
+    spread,
+    with_contrast,
+)
+
+STYLE = {
+    # A page 40 characters wide, as on a phone, still shows these letters at the size of its small print.
+    "figure.dpi": 160,
+    "figure.facecolor": "white",
+    "font.size": 11,
+    "figure.titlesize": 12.5,
+    "figure.titleweight": "bold",
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.constrained_layout.use": True,
+}
+WIDTH = 5.6  # inches
+THIN, THICK = 1.0, 2.0  # points: bounds, and what they bound
+FEW = 15  # so many points of a line are shown as dots too
+DARK = 4.5  # contrast with white that letters need
+
+
+@contextmanager
+def style():
+    """Yield pyplot in the book's style, whatever a matplotlibrc says."""
+    from matplotlib import pyplot
+
+    with pyplot.style.context(["default", STYLE]):
+        yield pyplot
+
+
+def typeset(label):
+    """Return a label in which D_0 or 10^4, which notebooks also print, is mathematics.
+
+    Examples
+    --------
+    >>> typeset("softmax on D_0, n = 10^4")
+    'softmax on $D_{0}$, n = $10^{4}$'
+    """
+    return label if "$" in label else re.sub(r"\b([DV]_|10\^)(\d+)", r"$\1{\2}$", label)
+
+
+def ink(colour):
+    """Return a colour dark enough for letters, as near to the given one as can be."""
+    return colour if contrast(colour) >= DARK else with_contrast(colour, DARK)
+
+
+def finished(figure, title):
+    """Return the figure under its question, closed for pyplot: so a notebook shows it once, as the cell's value.
+
+    Raises
+    ------
+    ValueError
+        If the title asks nothing.
+    """
+    from matplotlib import pyplot
+
+    pyplot.close(figure)
+    if not title.endswith("?"):
+        raise ValueError(f"title {title!r}: a figure's title is the question that it answers, with a question mark")
+    figure.suptitle(fill(title, 50), x=0.01, horizontalalignment="left")
+    for axis in figure.axes:
+        _apart(axis)
+    return figure
+
+
+def halo():
+    """Return the effect that keeps words readable on top of lines."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=3, foreground="white")]
+
+
+def label_end(axis, x, y, words, colour):
+    """Write a label right of the axes, joined to the point where its line ends; `finished` moves labels apart."""
+    from matplotlib.transforms import ScaledTranslation
+
+    beside = axis.transAxes + ScaledTranslation(10 / 72, 0, axis.figure.dpi_scale_trans)
+    return axis.annotate(
+        fill(typeset(words), 19, break_long_words=False, break_on_hyphens=False),
+        (x, y),
+        (1, 0.5),
+        textcoords=beside,
+        color=ink(colour),
+        verticalalignment="center",
+        linespacing=1.05,
+        annotation_clip=False,
+        arrowprops={
+            "arrowstyle": "-",
+            "color": colour,
+            "linewidth": 0.8,
+            "shrinkA": 1,
+            "shrinkB": 0,
+            "relpos": (0, 0.5),
+        },
+        gid="end",
+    )
+
+
+def _apart(axis):
+    """Move the end labels of one axes to the heights of their lines' ends, and apart from each other."""
+    ends = [text for text in axis.texts if text.get_gid() == "end"]
+    if not ends:
+        return
+    from matplotlib.text import Text
+
+    axis.figure.draw_without_rendering()
+    bottom, top = axis.bbox.ymin, axis.bbox.ymax
+    wanted = [(axis.transData.transform(text.xy)[1] - bottom) / (top - bottom) for text in ends]
+    wanted = np.clip(np.nan_to_num(wanted), 0, 1)
+    heights = [Text.get_window_extent(text).height / (top - bottom) * 1.06 for text in ends]  # without the leader
+    for text, place in zip(ends, spread(wanted, heights, -0.06, 1.06), strict=True):
+        text.set_y(place)
+
+
+def draw_curve(axis, curve, colour, label):
+    """Draw one curve of the grammar and its label."""
+    x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
+    marker, level = look_of(curve.mechanism).marker, y if y.ndim == 1 else y.mean(axis=0)
+    thin = curve.role == "bound"
+    look = {"color": colour, "label": label or "_", "gid": curve.data, "zorder": 2 if thin else 3}
+    if curve.dots:
+        small = 2.5 if len(x) > 200 else 4.5
+        axis.plot(x, level, linestyle="none", marker=marker, markersize=small, **look)
+    else:
+        shown = marker if not thin and (len(x) < FEW or curve.role == "sampled") and not curve.steps else None
+        axis.plot(
+            x,
+            level,
+            linestyle=curve.dash,
+            linewidth=THIN if thin else THICK,
+            marker=shown,
+            markersize=4.5,
+            drawstyle=f"steps-{curve.steps}" if curve.steps else "default",
+            **look,
+        )
+    for run in y if y.ndim == 2 else ():
+        axis.plot(x, run, marker, color=colour, markersize=5.5, alpha=0.5, markerfacecolor="none")
+    if curve.low is not None:
+        axis.vlines(x, curve.low, curve.high, color=colour, linewidth=4, alpha=0.35, zorder=2)
+    if label and curve.label_at is not None:
+        at = np.interp(curve.label_at, *(z[np.argsort(x)] for z in (x, level)))
+        spot = {"textcoords": "offset points", "horizontalalignment": "center", "path_effects": halo(), "zorder": 5}
+        axis.annotate(typeset(label), (curve.label_at, at), (0, 6), color=ink(colour), **spot)
+    elif label:
+        seen = np.flatnonzero(np.isfinite(level))[-1]
+        label_end(axis, x[seen], level[seen], label, colour)
+
+
+def _draw_rule(axis, rule):
+    """Draw a threshold, and its words where it ends or on it."""
+    line = {"color": BOUND, "linestyle": BOUND_DASH, "linewidth": THIN, "zorder": 1.5}
+    words = typeset(rule.words)
+    if rule.x is not None:
+        axis.axvline(rule.x, **line)
+        along = 0.97 if rule.along is None else rule.along
+        axis.annotate(
+            words,
+            (rule.x, along),
+            (3, 0),
+            xycoords=axis.get_xaxis_transform(),
+            textcoords="offset points",
+            color=ink(BOUND),
+            verticalalignment="top",
+            path_effects=halo(),
+            zorder=5,
+        )
+    else:
+        axis.axhline(rule.y, **line)
+        if rule.along is None:
+            label_end(axis, 1, rule.y, words, BOUND).xycoords = axis.get_yaxis_transform()
+        else:
+            axis.annotate(
+                words,
+                (rule.along, rule.y),
+                (0, 2),
+                xycoords=axis.get_yaxis_transform(),
+                textcoords="offset points",
+                color=ink(BOUND),
+                verticalalignment="bottom",
+                path_effects=halo(),
+                zorder=5,
+            )
+
+
+def _draw_region(axis, region):
+    """Write what happens in a region."""
+    look = {"horizontalalignment": "center", "verticalalignment": "center", "fontstyle": "italic"}
+    axis.text(region.x, region.y, region.words, color=PLAIN.colour, path_effects=halo(), zorder=5, **look)
+
+
+def _draw_window(axis, window):
+    """Tint a stretch of the abscissa, and write its words into it."""
+    axis.axvspan(window.low, window.high, color=CROWD, alpha=0.5, linewidth=0, zorder=0)
+    log = axis.get_xscale() == "log"
+    middle = (window.low * window.high) ** 0.5 if log else (window.low + window.high) / 2
+    look = {"horizontalalignment": "center", "verticalalignment": "top", "fontstyle": "italic"}
+    where = axis.get_xaxis_transform()
+    axis.text(middle, 0.98, window.words, transform=where, path_effects=halo(), zorder=5, **look)
+
+
+def _draw_spot(axis, spot):
+    """Mark one point, with its words beside it."""
+    axis.plot(
+        spot.x, spot.y, "o", color="white", markeredgecolor=PLAIN.colour, markeredgewidth=2, markersize=8, zorder=6
+    )
+    look = {"textcoords": "offset points", "path_effects": halo(), "zorder": 6}
+    axis.annotate(spot.words, (spot.x, spot.y), (7, 5), **look)
+
+
+def _draw_band(axis, band):
+    """Tint what is possible between two bounds."""
+    axis.fill_between(band.x, band.low, band.high, color=look_of(band.mechanism).colour, alpha=0.2, linewidth=0)
+    for edge in (band.low, band.high):
+        axis.plot(band.x, edge, color=BOUND, linestyle=BOUND_DASH, linewidth=THIN, zorder=1.5)
+    if band.words:
+        label_end(axis, band.x[-1], (band.low[-1] + band.high[-1]) / 2, band.words, BOUND)
+
+
+def _draw_histogram(axis, histogram):
+    """Draw how often values fall into bins."""
+    axis.hist(histogram.values, bins=histogram.bins, color=look_of(histogram.mechanism).colour)
+
+
+DRAWN = {Rule: _draw_rule, Region: _draw_region, Window: _draw_window, Spot: _draw_spot, Band: _draw_band}
+DRAWN[Histogram] = _draw_histogram
+
+
+def each(value, panel):
+    """Return what a setting is in one panel: settings are the same for all, or given by panel."""
+    return value[panel] if isinstance(value, dict) else value

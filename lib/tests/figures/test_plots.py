@@ -1,0 +1,245 @@
+"""What the drawn artists look like, and that they hold what was given."""
+
+import io
+from itertools import pairwise
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from attnsep import figures
+from attnsep.figures import Band, Curve, Histogram, Map, Region, Rule, Spot, Window
+from attnsep.figures.grammar import BOUND, MARK, MECHANISMS
+
+BLUE, ORANGE = "#006BA4", "#C85200"
+DASHED, SOLID = (0, (3, 3)), "-"
+AXES = {"x": "n", "y": "fires", "title": "Why?"}
+FOUR = [
+    Curve(x=[1, 2, 3], y=[place, place, place], mechanism=kernel, data=data)
+    for place, (kernel, data) in enumerate(
+        (kernel, data) for kernel in ("softmax", "linear") for data in ("D_1", "D_0")
+    )
+]
+
+
+def lines(axis):
+    return [line for line in axis.get_lines() if len(line.get_xdata()) > 2 or line.get_label()[0] != "_"]
+
+
+def ends(axis):
+    """Return the labels at the ends of lines: their words, their colour, and the point that they belong to."""
+    return {text.get_text(): (text.get_color(), text.xy) for text in axis.texts if text.get_gid() == "end"}
+
+
+def is_dashed(line):
+    return line._unscaled_dash_pattern[1] is not None
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
+def test_colour_is_mechanism_and_dash_is_data_in_any_order(order):
+    (axis,) = figures.chart([FOUR[k] for k in order], **AXES).axes
+    looks = {line.get_ydata()[0]: (line.get_color(), is_dashed(line), line.get_linewidth()) for line in lines(axis)}
+    assert looks == {0: (BLUE, False, 2), 1: (BLUE, True, 2), 2: (ORANGE, False, 2), 3: (ORANGE, True, 2)}
+
+
+def test_labels_stand_at_the_lines_that_they_name_in_their_colour():
+    (axis,) = figures.chart(FOUR, **AXES).axes
+    assert ends(axis) == {
+        "softmax on $D_1$": (BLUE, (3, 0)),
+        "softmax on $D_0$": (BLUE, (3, 1)),
+        "linear on $D_1$": (ORANGE, (3, 2)),
+        "linear on $D_0$": (ORANGE, (3, 3)),
+    }
+    assert not axis.figure.legends
+    assert axis.get_legend() is None
+
+
+def test_labels_of_lines_that_end_together_do_not_overlap():
+    curves = [Curve(x=[1, 2], y=[k, 0], mechanism="linear", at={"d": k}) for k in range(6)]
+    figure = figures.chart(curves, **AXES)
+    figure.canvas.draw()
+    boxes = sorted(
+        (mpl.text.Text.get_window_extent(text) for text in figure.axes[0].texts if text.get_gid() == "end"),
+        key=lambda box: box.y0,
+    )
+    assert len(boxes) == 6
+    assert all(low.y1 <= high.y0 for low, high in pairwise(boxes))
+
+
+def test_sizes_are_shades_of_their_mechanism_from_light_to_dark():
+    curves = [Curve(x=[1, 2], y=[n, n], mechanism="softmax", at={"n": n}, data="D_0") for n in (100, 1, 10)]
+    (axis,) = figures.chart(curves, **AXES).axes
+    by_size = sorted(axis.get_lines(), key=lambda line: line.get_ydata()[0])
+    hsv = [mpl.colors.rgb_to_hsv(mpl.colors.to_rgb(line.get_color())) for line in by_size]
+    assert [hue for hue, _, _ in hsv] == pytest.approx(
+        [mpl.colors.rgb_to_hsv(mpl.colors.to_rgb(BLUE))[0]] * 3, abs=0.02
+    )
+    assert hsv[0][2] > hsv[1][2] > hsv[2][2]
+    assert all(map(is_dashed, by_size))
+    assert set(ends(axis)) == {"n = 1", "n = 10", "n = 100"}
+
+
+def test_bounds_and_thresholds_are_thin_grey_dashes_with_their_words():
+    bound = Curve(x=[1, 2], y=[3, 4], role="bound", words="Hoeffding's bound")
+    things = (FOUR[0], bound, Rule(y=0.5, words="a coin"), Rule(x=2, words="n = 2"))
+    (axis,) = figures.chart(things, **AXES).axes
+    _, *grey = axis.get_lines()
+    assert len(grey) == 3
+    for line in grey:
+        assert (line.get_color(), is_dashed(line), line.get_linewidth()) == (BOUND, True, 1)
+    assert [list(grey[1].get_ydata()), list(grey[2].get_xdata())] == [[0.5, 0.5], [2, 2]]
+    words = {text.get_text() for text in axis.texts}
+    assert {"Hoeffding's bound", "a coin", "n = 2"} <= words
+
+
+def test_steps_are_steps():
+    styles = [Curve(x=[1, 2], y=[1, 2], steps=steps) for steps in (None, "mid", "post")]
+    (axis,) = figures.chart(styles, **AXES).axes
+    assert [line.get_drawstyle() for line in axis.get_lines()] == ["default", "steps-mid", "steps-post"]
+
+
+def test_what_is_sampled_shows_dots_and_intervals():
+    curve = Curve(x=[1, 2], y=[0.2, 0.4], low=[0.1, 0.3], high=[0.3, 0.6], role="sampled", mechanism="linear")
+    (axis,) = figures.chart([curve], **AXES).axes
+    (line,), (bars,) = axis.get_lines(), axis.collections
+    assert line.get_marker() == MECHANISMS["linear"].marker
+    assert [segment[:, 1].tolist() for segment in bars.get_segments()] == [[0.1, 0.3], [0.3, 0.6]]
+    assert mpl.colors.same_color(bars.get_color()[0][:3], ORANGE)
+
+
+def test_several_runs_are_dots_and_a_line_through_their_means():
+    runs = np.array([[0.1, 0.5], [0.3, 0.7]])
+    (axis,) = figures.chart([Curve(x=[20, 40], y=runs, mechanism="elu+1", role="sampled")], **AXES).axes
+    mean, *single = axis.get_lines()
+    assert mean.get_ydata() == pytest.approx([0.2, 0.6])
+    assert [line.get_ydata().tolist() for line in single] == runs.tolist()
+    assert {line.get_linestyle() for line in single} == {"None"}
+
+
+def test_dots_have_no_line():
+    (axis,) = figures.chart([Curve(x=[1, 2], y=[1, 2], dots=True, mechanism="linear")], **AXES).axes
+    (line,) = axis.get_lines()
+    assert (line.get_linestyle(), line.get_marker()) == ("None", "s")
+
+
+def test_panels_stand_as_named_and_a_label_stands_in_the_last_of_its_row():
+    curves = [
+        Curve(x=[1, 2], y=[k, k], mechanism=m, panel=p) for k, p in enumerate("ab") for m in ("softmax", "linear")
+    ]
+    figure = figures.chart(curves, x="n", y={"a": "weight", "b": "fires"}, title="Why?")
+    first, second = figure.axes
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["a", "b"]
+    assert (first.get_ylabel(), second.get_ylabel()) == ("weight of the mark", "probability to fire")
+    assert ends(first) == {}
+    assert set(ends(second)) == {"softmax", "linear"}
+
+
+def test_regions_windows_and_spots_have_their_words():
+    things = (
+        FOUR[0],
+        Region(words="fires by chance", x=1.5, y=0.5),
+        Window(words="only $D_1$ fires", low=1, high=2),
+        Spot(words="start", x=2, y=0),
+        Band(x=[1, 2], low=[0, 0], high=[1, 2], words="proved", mechanism="linear"),
+    )
+    (axis,) = figures.chart(things, **AXES).axes
+    assert {"fires by chance", "only $D_1$ fires", "start", "proved"} <= {text.get_text() for text in axis.texts}
+    window = axis.patches[0]
+    assert (window.get_x(), window.get_width()) == (1, 1)
+
+
+def test_an_axis_can_run_from_large_to_small():
+    (axis,) = figures.chart([FOUR[0]], **AXES, x_scale="log", x_range=(3, 1)).axes
+    assert (axis.xaxis_inverted(), axis.get_xscale()) == (True, "log")
+
+
+def test_a_histogram_holds_its_values():
+    (axis,) = figures.chart(
+        [Histogram(values=[0.1, 0.9, 0.9], bins=[0, 0.5, 1], mechanism="linear")], x="sum", y="draws", title="Why?"
+    ).axes
+    assert [bar.get_height() for bar in axis.patches] == [1, 2]
+    assert {mpl.colors.to_hex(bar.get_facecolor()).upper() for bar in axis.patches} == {ORANGE}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"title": "An answer."}, "question mark"), ({"x": "N"}, "quantity = 'N'"), ({"y": "p"}, "quantity = 'p'")],
+)
+def test_a_chart_asks_and_names_its_axes_as_all_do(given, message):
+    with pytest.raises(ValueError, match=message):
+        figures.chart([FOUR[0]], **AXES | given)
+
+
+def test_a_panel_that_is_nowhere_is_refused():
+    with pytest.raises(ValueError, match="panel 'b': no curve stands there; there are ''"):
+        figures.chart([FOUR[0], Rule(x=1, words="τ", panel="b")], **AXES)
+
+
+def test_maps_are_grey_and_hold_the_numbers_and_their_line():
+    values = np.array([[0.0, 0.2, 1.0], [0.1, 0.3, 0.9]])
+    given = {"x": [1.0, 10.0, 100.0], "y": [0.0, 1.0], "x_name": "d", "y_name": "m"}
+    first, second = (Map(values=v, panel=p, **given) for p, v in (("one", values), ("two", 1 - values)))
+    spot = Spot(words="start", x=10, y=0.5, panel="two")
+    figure = figures.level_maps(
+        [first, second, spot], levels=[0, 0.25, 0.5, 1], line=0.5, name="worst error", title="Why?"
+    )
+    one, two, bar = figure.axes
+    assert [np.array_equal(axis.collections[0].get_array(), v) for axis, v in ((one, values), (two, 1 - values))] == [
+        True
+    ] * 2
+    assert one.collections[0].get_cmap().name == "Greys"
+    assert [list(contour.levels) for contour in one.collections[1:]] == [[0.5], [0.5]]
+    assert bar.get_xlabel() == "worst of the four errors; black line: 0.5"
+    assert ([text.get_text() for text in one.texts], [text.get_text() for text in two.texts]) == ([], ["start"])
+
+
+def test_matrices_show_every_entry_and_their_blocks():
+    arrays = {"K": np.arange(-4, 4).reshape(4, 2), "x": np.ones((2, 1))}
+    first, second = figures.matrices(arrays, blocks={"K": ("block", 2)}, title="Why?").axes
+    assert [text.get_text() for text in first.texts] == ["−4", "−3", "−2", "−1", "0", "1", "2", "3"]
+    assert np.array_equal(first.get_images()[0].get_array(), np.abs(arrays["K"]))
+    assert [tick.get_text() for tick in first.get_yticklabels()] == ["block 1", "block 2"]
+    assert [text.get_text() for text in second.texts] == ["1", "1"]
+
+
+def test_heat_maps_run_from_white_to_their_mechanisms_colour_and_star_the_marked_token():
+    arrays = {"scores": np.eye(2), "weights": np.eye(2)}
+    figure = figures.heat_maps(
+        arrays, mechanisms={"weights": "softmax"}, marked={"scores": None, "weights": 1}, title="Why?"
+    )
+    grey, blue = (axis.get_images()[0] for axis in figure.axes)
+    assert [mpl.colors.to_hex(blue.cmap(share)).upper() for share in (0.0, 1.0)] == ["#FFFFFF", BLUE]
+    assert mpl.colors.to_hex(grey.cmap(1.0)) == "#333333"
+    assert [len(axis.get_lines()) for axis in figure.axes] == [0, 1]
+    (star,) = figure.axes[1].get_lines()
+    assert (star.get_color(), star.get_marker(), star.get_ydata()) == (MARK.colour, "*", [0.25])
+
+
+def test_firing_dots_are_filled_on_d1_and_open_and_dashed_on_d0():
+    found = {"D_0": (0.1, 0.05, 0.2), "D_1": (0.9, 0.8, 1.0)}
+    kernels = {"softmax": found, "linear": dict(reversed(found.items()))}
+    figure = figures.firing_dots({"small": kernels, "large": kernels}, title="Why?")
+    for axis in figure.axes:
+        drawn = {(line.get_color(), *line.get_xdata()): line for line in axis.get_lines()}
+        for colour in (BLUE, ORANGE):
+            assert not is_dashed(drawn[colour, 0.8, 1.0])
+            assert is_dashed(drawn[colour, 0.05, 0.2])
+            assert drawn[colour, 0.1].get_markerfacecolor() == "white"
+            assert drawn[colour, 0.9].get_markerfacecolor() == colour
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["softmax", "linear"]
+    open_, filled = figure.legends[0].legend_handles
+    assert (open_.get_markerfacecolor(), is_dashed(open_), open_.get_label()) == ("white", True, "on $D_0$: open")
+    assert (is_dashed(filled), filled.get_label()) == (False, "on $D_1$: filled")
+
+
+def test_a_readers_matplotlibrc_changes_no_figure():
+    def drawn():
+        figure = figures.chart(FOUR, **AXES)
+        figure.savefig(pixels := io.BytesIO(), format="rgba")
+        return pixels.getvalue()
+
+    wanted = drawn()
+    with mpl.rc_context(
+        {"lines.linewidth": 9, "axes.facecolor": "black", "figure.figsize": (2, 2), "font.family": "serif"}
+    ):
+        assert drawn() == wanted
