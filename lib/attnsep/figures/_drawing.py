@@ -42,8 +42,9 @@ STYLE = {
     "figure.constrained_layout.use": True,
 }
 WIDTH = 5.6  # inches
-THIN, THICK = 1.0, 2.0  # points: bounds, and what they bound
+THIN, STEPPED, THICK = 1.0, 1.6, 2.0  # points: bounds, what moves in steps, all other lines
 FEW = 15  # so many points of a line are shown as dots too
+EARLY = 0.9  # a line that ends left of this share of the axis has its label there
 DARK = 4.5  # contrast with white that letters need
 
 
@@ -67,6 +68,18 @@ def typeset(label):
     return label if "$" in label else re.sub(r"\b([DV]_|10\^)(\d+)", r"$\1{\2}$", label)
 
 
+def wrapped(words, width):
+    r"""Return words in lines of at most so many letters; mathematics stays whole.
+
+    Examples
+    --------
+    >>> wrapped(r"softmax, n = $2 \cdot 10^{50}$, own row", 9)
+    'softmax,\nn = $2 \\cdot 10^{50}$,\nown row'
+    """
+    whole = re.sub(r"\$[^$]*\$| = ", lambda found: found.group().replace(" ", "\xa0"), typeset(words))
+    return fill(whole, width, break_long_words=False, break_on_hyphens=False).replace("\xa0", " ")
+
+
 def ink(colour):
     """Return a colour dark enough for letters, as near to the given one as can be."""
     return colour if contrast(colour) >= DARK else with_contrast(colour, DARK)
@@ -85,7 +98,7 @@ def finished(figure, title):
     pyplot.close(figure)
     if not title.endswith("?"):
         raise ValueError(f"title {title!r}: a figure's title is the question that it answers, with a question mark")
-    figure.suptitle(fill(title, 50), x=0.01, horizontalalignment="left")
+    figure.suptitle(wrapped(title, 50), x=0.01, horizontalalignment="left")
     for axis in figure.axes:
         _apart(axis)
     return figure
@@ -104,7 +117,7 @@ def label_end(axis, x, y, words, colour):
 
     beside = axis.transAxes + ScaledTranslation(10 / 72, 0, axis.figure.dpi_scale_trans)
     return axis.annotate(
-        fill(typeset(words), 19, break_long_words=False, break_on_hyphens=False),
+        wrapped(words, 19),
         (x, y),
         (1, 0.5),
         textcoords=beside,
@@ -124,6 +137,11 @@ def label_end(axis, x, y, words, colour):
     )
 
 
+def _place(axis, text):
+    """Return where on the canvas the point lies that a label belongs to."""
+    return (axis.transData if text.xycoords == "data" else text.xycoords).transform(text.xy)
+
+
 def _apart(axis):
     """Move the end labels of one axes to the heights of their lines' ends, and apart from each other."""
     ends = [text for text in axis.texts if text.get_gid() == "end"]
@@ -132,12 +150,13 @@ def _apart(axis):
     from matplotlib.text import Text
 
     axis.figure.draw_without_rendering()
-    bottom, top = axis.bbox.ymin, axis.bbox.ymax
-    wanted = [(axis.transData.transform(text.xy)[1] - bottom) / (top - bottom) for text in ends]
-    wanted = np.clip(np.nan_to_num(wanted), 0, 1)
-    heights = [Text.get_window_extent(text).height / (top - bottom) * 1.06 for text in ends]  # without the leader
-    for text, place in zip(ends, spread(wanted, heights, -0.06, 1.06), strict=True):
+    ends_at = axis.transAxes.inverted().transform([_place(axis, text) for text in ends])
+    wanted = np.clip(np.nan_to_num(ends_at[:, 1]), 0, 1)
+    heights = [Text.get_window_extent(text).height / axis.bbox.height * 1.06 for text in ends]  # without the leader
+    for text, place, across in zip(ends, spread(wanted, heights, -0.08, 1.03), ends_at[:, 0], strict=True):
         text.set_y(place)
+        if across < EARLY:
+            text.set_x(across)
 
 
 def draw_curve(axis, curve, colour, label):
@@ -155,27 +174,24 @@ def draw_curve(axis, curve, colour, label):
             x,
             level,
             linestyle=curve.dash,
-            linewidth=THIN if thin else THICK,
+            linewidth=THIN if thin else STEPPED if curve.steps else THICK,
             marker=shown,
             markersize=4.5,
             drawstyle=f"steps-{curve.steps}" if curve.steps else "default",
             **look,
         )
     for run in y if y.ndim == 2 else ():
-        axis.plot(x, run, marker, color=colour, markersize=5.5, alpha=0.5, markerfacecolor="none")
+        single = {"markersize": 5.5, "alpha": 0.5, "markerfacecolor": "none"}
+        axis.plot(x, run, linestyle="none", marker=marker, color=colour, **single)
     if curve.low is not None:
         axis.vlines(x, curve.low, curve.high, color=colour, linewidth=4, alpha=0.35, zorder=2)
-    if label and curve.label_at is not None:
-        at = np.interp(curve.label_at, *(z[np.argsort(x)] for z in (x, level)))
-        spot = {"textcoords": "offset points", "horizontalalignment": "center", "path_effects": halo(), "zorder": 5}
-        axis.annotate(typeset(label), (curve.label_at, at), (0, 6), color=ink(colour), **spot)
-    elif label:
+    if label:
         seen = np.flatnonzero(np.isfinite(level))[-1]
         label_end(axis, x[seen], level[seen], label, colour)
 
 
-def _draw_rule(axis, rule):
-    """Draw a threshold, and its words where it ends or on it."""
+def draw_rule(axis, rule, last=True):
+    """Draw a threshold, and its words on it or where it ends; those of a level one in every panel stand at the last."""
     line = {"color": BOUND, "linestyle": BOUND_DASH, "linewidth": THIN, "zorder": 1.5}
     words = typeset(rule.words)
     if rule.x is not None:
@@ -194,9 +210,9 @@ def _draw_rule(axis, rule):
         )
     else:
         axis.axhline(rule.y, **line)
-        if rule.along is None:
+        if rule.along is None and (last or rule.panel is not None):
             label_end(axis, 1, rule.y, words, BOUND).xycoords = axis.get_yaxis_transform()
-        else:
+        elif rule.along is not None:
             axis.annotate(
                 words,
                 (rule.along, rule.y),
@@ -249,10 +265,10 @@ def _draw_histogram(axis, histogram):
     axis.hist(histogram.values, bins=histogram.bins, color=look_of(histogram.mechanism).colour)
 
 
-DRAWN = {Rule: _draw_rule, Region: _draw_region, Window: _draw_window, Spot: _draw_spot, Band: _draw_band}
+DRAWN = {Rule: draw_rule, Region: _draw_region, Window: _draw_window, Spot: _draw_spot, Band: _draw_band}
 DRAWN[Histogram] = _draw_histogram
 
 
 def each(value, panel):
     """Return what a setting is in one panel: settings are the same for all, or given by panel."""
-    return value[panel] if isinstance(value, dict) else value
+    return value.get(panel) if isinstance(value, dict) else value

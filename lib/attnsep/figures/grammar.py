@@ -46,7 +46,7 @@ MARK = Look("#C2007B", "*")  # the marked token, its weight, its row
 PLAIN = Look("#333333", "o")  # what belongs to no mechanism
 BOUND = "#707070"  # bounds, thresholds, and what surrounds the data
 CROWD = "#D9D9D9"  # all other tokens together; grey areas behind the data
-SOLID, DASHED = "-", (0, (3, 3))
+SOLID, DASHED = "-", (0, (3, 1.4))
 DASHES = {None: SOLID, "D_1": SOLID, "V_1": SOLID, "D_0": DASHED, "V_0": DASHED}
 BOUND_DASH = (0, (3, 2))
 ROLES = ("exact", "bound", "sampled")
@@ -54,7 +54,6 @@ ROLES = ("exact", "bound", "sampled")
 # One name for each quantity, on every axis.
 QUANTITIES = {
     "n": "number of tokens $n$",
-    "log n": "number of tokens, $\\log_{10} n$",
     "d": "width $d$",
     "t": "tokens per class $t$",
     "m": "number of columns $m$",
@@ -66,14 +65,15 @@ QUANTITIES = {
     "c": "constant entry $c$",
     "gap": "gap of the threshold τ",
     "β": "inverse temperature $\\beta$",
-    "degree": "degree $\\beta$ of the polynomial",
+    "degree": "degree $\\beta$",
     "x = (a² + a − 1) log n": "$x = (a^2 + a - 1)\\,\\log n$",
     "fires": "probability to fire",
     "share that fires": "share of networks that fire",
     "lead": "probability to fire, $D_1$ minus $D_0$",
     "weight": "weight of the mark",
     "mass": "weight of all marks together",
-    "margin": "weight of the mark, $D_1$ minus $D_0$",
+    "margin": "margin of the weight",
+    "1 − margin": "1 − margin of the weight",
     "n weight": "$n \\times$ weight of the token",
     "gain": "gain of the mark",
     "column": "probability that one column fires",
@@ -89,7 +89,7 @@ QUANTITIES = {
     "loss": "best evaluation loss",
     "pairs": "number of pairs $n$",
     "n ε": "$n$ times the format's spacing, $n\\varepsilon$",
-    "told apart": "share of columns that tell $D_0$ from $D_1$",
+    "told apart": "columns that tell $D_0$ from $D_1$",
     "ε": "error of the entries ε",
     "share of class": "share of the large class",
     "x": "share $x$ of large scores",
@@ -242,8 +242,6 @@ class Curve:
         Draw dots without a line, for what has no order or is one of many.
     low, high : array, shape (k,), optional
         Ends of the intervals.
-    label_at : float, optional
-        The label stands on the line, at this x, instead of at its end.
     label : bool
         Without one if False, as where another panel has it.
 
@@ -265,7 +263,6 @@ class Curve:
     dots: bool = False
     low: Sequence | None = None
     high: Sequence | None = None
-    label_at: float | None = None
     label: bool = True
 
     def __post_init__(self):
@@ -289,12 +286,12 @@ class Curve:
     def dash(self):
         """Return the line style: the data set's, or that of a bound.
 
-        Softmax's dashes lie in the gaps of the others', so that two dashed lines at one place are both seen.
+        Softmax's dashes bridge the gaps of the others', so that two dashed lines at one place are both seen.
         """
         if self.role == "bound":
             return BOUND_DASH
         dash = DASHES[self.data]
-        return (3, DASHED[1]) if dash == DASHED and look_of(self.mechanism) == MECHANISMS["softmax"] else dash
+        return (2.2, DASHED[1]) if dash == DASHED and look_of(self.mechanism) == MECHANISMS["softmax"] else dash
 
     @property
     def size(self):

@@ -2,12 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import fill
 
 import numpy as np
 
-from attnsep.figures._drawing import DRAWN, WIDTH, draw_curve, each, finished, style, typeset
-from attnsep.figures.grammar import DASHES, MARK, PLAIN, Band, Curve, Histogram, axis_name, labels, look_of, shades
+from attnsep.figures._drawing import DRAWN, WIDTH, draw_curve, draw_rule, each, finished, style, typeset, wrapped
+from attnsep.figures.grammar import (
+    DASHES,
+    MARK,
+    PLAIN,
+    Band,
+    Curve,
+    Histogram,
+    Rule,
+    axis_name,
+    labels,
+    look_of,
+    shades,
+)
+
+FEW_SIZES = 8  # so many fit under the logarithmic axes of a row, each with its number
 
 
 def chart(
@@ -64,12 +77,18 @@ def chart(
                 if isinstance(thing, Curve) and thing.panel == name:
                     colour, label = looks[id(thing)]
                     draw_curve(axis, thing, colour, "" if label in later else label)
+                elif isinstance(thing, Rule) and thing.panel in (None, name):
+                    draw_rule(axis, thing, last=index + 1 == len(names) or (index + 1) % columns == 0)
                 elif not isinstance(thing, Curve) and thing.panel in (None, name):
                     DRAWN[type(thing)](axis, thing)
             if (limits := each(x_range, name)) is not None:
                 axis.set_xlim(*limits)
             if (limits := each(y_range, name)) is not None:
                 axis.set_ylim(*limits)
+            sizes = sorted({place for c in curves if c.panel == name for place in c.x})
+            if axis.get_xscale() == "log" and len(sizes) * columns <= FEW_SIZES and sizes[-1] < 10**4:
+                axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
+                axis.minorticks_off()
         for axis in axes.flat[len(names) :]:
             axis.remove()
         return finished(figure, title)
@@ -124,7 +143,7 @@ def level_maps(things, *, title, levels, line, name):
             )
             axis.contour(drawn.x, drawn.y, drawn.values, levels=[line], colors="white", linewidths=3)
             axis.contour(drawn.x, drawn.y, drawn.values, levels=[line], colors="black", linewidths=1.5)
-            axis.set(title=fill(drawn.panel, 24), xlabel=axis_name(drawn.x_name), ylabel=axis_name(drawn.y_name))
+            axis.set(title=wrapped(drawn.panel, 26), xlabel=axis_name(drawn.x_name), ylabel=axis_name(drawn.y_name))
             axis.set(xscale=drawn.x_scale, yscale=drawn.y_scale)
             axis.grid(False)
             for thing in things:
@@ -208,7 +227,7 @@ def heat_maps(arrays, *, title, mechanisms=None, marked=None, y="token", x="entr
             axis.spines[["top", "right"]].set_visible(True)
             if (row := each(marked, name)) is not None:
                 axis.plot(
-                    -0.035,
+                    1.05,
                     1 - (row + 0.5) / len(array),
                     MARK.marker,
                     color=MARK.colour,
@@ -217,6 +236,8 @@ def heat_maps(arrays, *, title, mechanisms=None, marked=None, y="token", x="entr
                     transform=axis.transAxes,
                     zorder=6,
                 )
+        for axis in axes[:, 1:].flat:
+            axis.set_yticks([])
         for axis in axes[:, 0]:
             axis.set_ylabel(axis_name(y))
         for axis in axes[-1]:
@@ -248,7 +269,9 @@ def firing_dots(panels, *, title):
                     inside = {"D_0": "white", "D_1": colour}[data]
                     bar = {"linestyle": DASHES[data], "linewidth": 1.6, "gid": data}
                     axis.plot([low, high], [place] * 2, color=colour, **bar)
-                    axis.plot(p, place, marker, color=colour, markersize=6, markerfacecolor=inside, gid=data, zorder=4)
+                    axis.plot(
+                        p, place, marker=marker, color=colour, markersize=6, markerfacecolor=inside, gid=data, zorder=4
+                    )
             axis.set(title=name, xlabel=axis_name("fires"), xlim=(-0.06, 1.06), xticks=[0, 0.5, 1])
             axis.set_yticks(range(len(kernels)), [kernel.replace(":", " ") for kernel in kernels])
         for text, kernel in zip(axes[0, 0].get_yticklabels(), kernels, strict=True):

@@ -12,7 +12,7 @@ from attnsep.figures import Band, Curve, Histogram, Map, Region, Rule, Spot, Win
 from attnsep.figures.grammar import BOUND, MARK, MECHANISMS
 
 BLUE, ORANGE = "#006BA4", "#C85200"
-DASHED, SOLID = (0, (3, 3)), "-"
+DASHED, SOLID = (0, (3, 1.4)), "-"
 AXES = {"x": "n", "y": "fires", "title": "Why?"}
 FOUR = [
     Curve(x=[1, 2, 3], y=[place, place, place], mechanism=kernel, data=data)
