@@ -5,6 +5,7 @@ carry the book.
 """
 
 from attnsep.figures.grammar import Band, Curve, Histogram, Region, Rule, Spot, Window
+from attnsep.figures.pictures import crowd, datasets, eight_patterns, four_layers, one_pass
 from attnsep.figures.plots import Map, chart, firing_dots, heat_maps, level_maps, matrices
 
 __all__ = [
@@ -17,8 +18,13 @@ __all__ = [
     "Spot",
     "Window",
     "chart",
+    "crowd",
+    "datasets",
+    "eight_patterns",
     "firing_dots",
+    "four_layers",
     "heat_maps",
     "level_maps",
     "matrices",
+    "one_pass",
 ]

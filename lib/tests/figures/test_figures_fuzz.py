@@ -6,8 +6,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from attnsep import figures
-from attnsep.figures import Curve, Map, grammar
+from attnsep.figures import Curve, Map, grammar, pictures
 from attnsep.figures.grammar import MECHANISMS, QUANTITIES
+from attnsep.paper import tokens
+from attnsep.paper.tokens import TokenData
 from lib.tests.fuzzing import fuzz
 from lib.tests.strategies import some
 
@@ -90,8 +92,36 @@ def test_labels_are_apart(result, wanted, heights):
     assert np.all(np.diff(np.sort(result)) >= 0.1 - 1e-9)
 
 
+@fuzz(pictures.in_words, kept={"*"}, share=some(1.0, 0.2, 1e-5, 1e-300))
+def test_a_share_is_said(result, share):
+    assert result
+
+
+@fuzz(pictures.bells, kept={"*"}, law=some(tokens.law(8, 4, 0.7, 0.5), tokens.law(12, 6, 0, 0.9, "linear")))
+def test_there_are_eight_bells(result, law):
+    assert len(result) == 8
+    assert all(0 <= bell.beyond <= 1 for bell in result)
+
+
+@fuzz(
+    pictures.one_pass,
+    kept={"*"},
+    data=some(TokenData(n=4, d=4, a=1, c="0.5")),
+    y=some(np.ones((4, 3))),
+    kernel=some("softmax", "linear"),
+)
+def test_a_pass_has_numbers(result, data, y, kernel):
+    assert len(result.sums) == 3
+
+
 AXES = {"x": some("n"), "y": some("fires"), "x_scale": some("linear", "log")}
+LAW = tokens.law(8, 4, 0.7, 0.5)
+PASS = pictures.one_pass(LAW.data, np.ones((4, 2)), "softmax")
 FIGURES = {
+    figures.crowd: {"n": some([2, 10**6]), "shares": some({"softmax": [1.0, 0.5], "linear": [0.1, 1e-300]})},
+    figures.datasets: {"arrays": some({"D_0": np.eye(4), "D_1": np.ones((6, 4))}), "marked": some(1)},
+    figures.eight_patterns: {"laws": some({"softmax": LAW}, {"softmax": LAW, "linear": LAW})},
+    figures.four_layers: {"passes": some({"softmax": PASS, "linear": PASS}), "tau": some(0.6)},
     figures.chart: {"things": st.lists(CURVES, min_size=1, max_size=4)} | AXES,
     figures.level_maps: {
         "things": some(

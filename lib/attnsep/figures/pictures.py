@@ -1,0 +1,320 @@
+"""The pictures that carry the book: the data, the crowd, the network, the eight patterns."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from attnsep.arrays import to_numpy
+from attnsep.attention.attend import values
+from attnsep.figures._drawing import WIDTH, draw_rule, finished, ink, style, typeset
+from attnsep.figures.grammar import CROWD, MARK, PLAIN, Rule, axis_name, look_of
+from attnsep.paper.network import network
+from attnsep.paper.tokens import PATTERNS, Law
+
+CLASS, CONSTANT = "#BDBDBD", "#E8E8E8"  # entries of a token that are no mark
+
+
+def in_words(share):
+    """Return a share as a reader would say it: in percent, or as one in so many.
+
+    Examples
+    --------
+    >>> [in_words(share) for share in (0.789, 0.0174, 0.0017, 1.7e-6)]
+    ['79 %', '1.7 %', '1 in 590', '1 in 590,000']
+    """
+    if share >= 0.1:
+        return f"{share:.0%}".replace("%", " %")
+    if share >= 0.01:
+        return f"{share:.1%}".replace("%", " %")
+    inverse = 1 / share
+    step = 10 ** max(0, math.floor(math.log10(inverse)) - 1)
+    return f"1 in {round(inverse / step) * step:,}"
+
+
+def _named(axis, mechanism, more=""):
+    """Write a mechanism's name over an axis, in its colour."""
+    axis.set_title(f"{mechanism}{more}", color=ink(look_of(mechanism).colour), fontweight="bold")
+
+
+def _bar(axis, row, share):
+    """Draw the mark's share as a bar, the crowd's behind it, and the number in words."""
+    inside = share > 0.35
+    axis.barh(row, 1 - share, left=share, color=CROWD, height=0.8)
+    axis.barh(row, share, color=MARK.colour, height=0.8)
+    look = {"color": "white" if inside else "black", "verticalalignment": "center"}
+    axis.text(0.03 if inside else share + 0.03, row, in_words(share), **look)
+    axis.set_xlim(0, 1)
+    axis.grid(False)
+
+
+def crowd(n, shares, *, title):
+    """Draw how much of its own row's weight the mark has, and how much the crowd of all other tokens.
+
+    Parameters
+    ----------
+    n : sequence of int, length k
+        Numbers of tokens, one bar for each.
+    shares : dict of str to array, shape (k,)
+        By mechanism, the weight of the marked token.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with style() as plt:
+        size = (WIDTH, 1.1 + 0.42 * len(n))
+        figure, axes = plt.subplots(1, len(shares), figsize=size, sharey=True, squeeze=False)
+        for axis, (mechanism, found) in zip(axes[0], shares.items(), strict=True):
+            for row, share in enumerate(found):
+                _bar(axis, row, share)
+            _named(axis, mechanism)
+            axis.set_xticks([0, 0.5, 1], ["0", "½", "1"])
+            axis.set_yticks(range(len(n)), [f"{size:,}" for size in n])
+        axes[0, 0].invert_yaxis()
+        axes[0, 0].set_ylabel(axis_name("n"))
+        figure.supxlabel("share of the mark in its own row; grey: all other tokens", fontsize=11)
+        return finished(figure, title)
+
+
+def _cell(axis, row, column, entry, colour):
+    """Draw one entry of a matrix with its number; a mark is the paler the weaker."""
+    from matplotlib.patches import Rectangle
+
+    strength = 0.25 + 0.75 * min(1, entry / 0.7) if colour == MARK.colour else 1.0
+    axis.add_patch(Rectangle((column, row), 1, 1, color=colour, alpha=strength, linewidth=0))
+    dark = colour == MARK.colour and strength > 0.6
+    look = {"horizontalalignment": "center", "verticalalignment": "center", "fontsize": 9}
+    axis.text(column + 0.5, row + 0.5, f"{entry:g}", color="white" if dark else "black", **look)
+
+
+def datasets(arrays, *, title, marked):
+    """Draw small token matrices beside each other, entry by entry, with the copies of their classes.
+
+    Parameters
+    ----------
+    arrays : dict of str to array, shape (n, d)
+        By title, in units of √log n: the mark, d − 2 classes, the constant.
+    marked : int
+        The marked token's row.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with style() as plt:
+        figure, axes = plt.subplots(1, len(arrays), figsize=(WIDTH, 4.6), squeeze=False)
+        for axis, (name, array) in zip(axes[0], arrays.items(), strict=True):
+            n, d = np.shape(array)
+            for (i, j), entry in np.ndenumerate(np.asarray(array, float)):
+                if entry or (i, j) == (marked, 0):
+                    _cell(axis, i, j, entry, MARK.colour if j == 0 else CONSTANT if j == d - 1 else CLASS)
+            axis.add_patch(plt.Rectangle((0, marked), d, 1, fill=False, edgecolor=MARK.colour, linewidth=2, zorder=4))
+            axis.plot(d + 0.35, marked + 0.5, marker=MARK.marker, color=MARK.colour, markersize=10, clip_on=False)
+            for start in range(d - 2, n, d - 2):
+                axis.axhline(start, color=PLAIN.colour, linewidth=0.8)
+            axis.set_title(typeset(name))
+            axis.set(xlim=(-0.05, d), ylim=(n, -0.05))
+            axis.set_xticks([0.5, d / 2, d - 0.5], ["mark\n$a$", "class\n$b = 1 - c$", "const.\n$c$"])
+            starts = np.arange(0, n, d - 2)
+            axis.set_yticks(starts + (d - 2) / 2, [f"copy {k + 1}" for k in range(len(starts))])
+            axis.tick_params(length=0)
+            axis.spines[:].set_visible(False)
+            axis.grid(False)
+            if axis is not axes[0, 0]:
+                axis.set_yticks([])
+        return finished(figure, title)
+
+
+class Bell(NamedTuple):
+    """What one sign pattern makes of a row's sum: its values in units of √log n, their chances, and those beyond τ."""
+
+    signs: tuple
+    values: np.ndarray
+    chances: np.ndarray
+    beyond: float
+
+
+def bells(law):
+    """Return for each of the eight patterns of signs the law of the marked token's row against a random column.
+
+    Parameters
+    ----------
+    law : attnsep.paper.tokens.Law
+        The data and the kernel; all classes of one size.
+
+    Returns
+    -------
+    list of Bell
+        In the order of ``PATTERNS``: signs of the mark, of the marked token's class and of the constant.
+
+    Notes
+    -----
+    The other d − 3 signs add up to a binomial S, so that the bell stands at a w y_1 + b w_* y_{k*} + c y_d and has the
+    standard deviation b w_o √(d − 3).  Only the marked token's row is looked at; the law of a column takes all rows.
+
+    Examples
+    --------
+    >>> from attnsep.paper import tokens
+    >>> [round(bell.beyond, 3) for bell in bells(tokens.law(1024, 258, 0.7, 0.5))]
+    [1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    count, root = law.data.d - 3, math.sqrt(law.data.log_n)
+    plus = np.arange(count + 1)
+    ways = [math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1) for k in plus]
+    chances = np.exp(np.array(ways) - count * math.log(2))
+    row, found = law.values()[0], []
+    for signs in PATTERNS:
+        values = row.meets(signs, 2 * plus - count) / root
+        found.append(Bell(tuple(signs), values, chances, float(chances[values > law.data.tau / root].sum())))
+    return found
+
+
+NARROW = 0.012  # standard deviation below which nobody would see a bell
+
+
+def _bell(axis, row, bell, colour):
+    """Draw one bell upon a row: the normal law with the mean and, if that can be seen, the deviation of its pattern."""
+    middle = bell.values @ bell.chances
+    width = max(math.sqrt(bell.chances @ (bell.values - middle) ** 2), NARROW)
+    x = np.linspace(-4, 4, 81)
+    axis.fill_between(middle + width * x, row, row + 0.75 * np.exp(-(x**2) / 2), color=colour, linewidth=0.5, zorder=3)
+
+
+def eight_patterns(laws, *, title):
+    """Draw the eight patterns of signs as bells against the threshold; those beyond it in their mechanism's colour.
+
+    Parameters
+    ----------
+    laws : dict of str to attnsep.paper.tokens.Law
+        By mechanism, with one threshold.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with style() as plt:
+        figure, axes = plt.subplots(1, len(laws), figsize=(WIDTH, 4.6), sharey=True, sharex=True, squeeze=False)
+        for axis, (mechanism, law) in zip(axes[0], laws.items(), strict=True):
+            found = bells(law)
+            for row, bell in enumerate(reversed(found)):
+                _bell(axis, row, bell, look_of(mechanism).colour if bell.beyond > 0.5 else CLASS)
+                axis.axhline(row, color=CROWD, linewidth=0.6, zorder=1)
+            chance = sum(bell.beyond for bell in found) / len(found)
+            _named(axis, mechanism, f": π = {chance:.2g}")
+            axis.set_xlabel("sum of the marked row\n(in units of $\\sqrt{\\log n}$)")
+            axis.set_ylim(-0.2, len(found) + 0.3)
+            axis.grid(False)
+            draw_rule(axis, Rule(x=law.data.tau / math.sqrt(law.data.log_n), words="τ", along=0.99))
+        words = ["  ".join("+" if sign > 0 else "−" for sign in bell.signs) for bell in reversed(found)]
+        axes[0, 0].set_yticks(range(len(words)), words)
+        axes[0, 0].set_ylabel("signs of mark, class, constant")
+        return finished(figure, title)
+
+
+class Pass(NamedTuple):
+    """One input's way through the network, for a picture of it; all but the weight in units of √log n.
+
+    ``weight`` is the marked token's in its own row, ``entries`` are four of that row's output (mark, own class, another
+    class, constant), ``sums`` the row's sums with each column of signs, and ``F`` is the network's output.
+    """
+
+    weight: float
+    entries: tuple
+    sums: np.ndarray
+    F: float
+
+
+def one_pass(data, y, kernel):
+    """Send data through the network and keep what `four_layers` shows.
+
+    Parameters
+    ----------
+    data : attnsep.paper.tokens.TokenData
+        The input.
+    y : array, shape (d, m)
+        Signs.
+    kernel : str
+        The attention.
+
+    Returns
+    -------
+    Pass
+        Computed with matrices.
+
+    Examples
+    --------
+    >>> from attnsep.paper.tokens import TokenData
+    >>> found = one_pass(TokenData(n=4, d=4, a=1, c="0.5"), np.ones((4, 1)), "softmax")
+    >>> round(found.weight, 6), found.sums.round(6).tolist(), found.F > 0
+    (0.842105, [1.842105], True)
+    """
+    A, root = data.matrix(), math.sqrt(data.log_n)
+    rows = to_numpy(values(A, A, A, data.X(), kernel))
+    row, own = rows[data.marked] / root, data.marked_class + 1
+    another = next(k for k in range(1, data.d) if k != own)
+    F = float(network(rows, y, data.tau)) / root
+    return Pass(Law(data, kernel).weights().p, tuple(row[[0, own, another, -1]].tolist()), row @ to_numpy(y), F)
+
+
+def four_layers(passes, *, tau, title):
+    """Draw one input's way through the network's four layers, attention by attention, with its numbers.
+
+    Parameters
+    ----------
+    passes : dict of str to Pass
+        By mechanism, for one input and one draw of the signs.
+    tau : float
+        Threshold τ in units of √log n.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    most = max(entry for found in passes.values() for entry in found.entries)
+    with style() as plt:
+        figure, axes = plt.subplots(
+            5,
+            len(passes),
+            figsize=(WIDTH, 6.8),
+            sharey="row",
+            squeeze=False,
+            gridspec_kw={"height_ratios": [0.15, 0.45, 1, 1.4, 0.4]},
+        )
+        for (head, weights, entries, sums, end), (mechanism, found) in zip(axes.T, passes.items(), strict=True):
+            _named(head, mechanism)
+            _bar(weights, 0, found.weight)
+            names = ("mark", "own\nclass", "other\nclass", "const.")
+            bars = entries.bar(names, found.entries, color=(MARK.colour, CLASS, CLASS, CONSTANT))
+            entries.bar_label(bars, [f"{entry:.2g}" for entry in found.entries])
+            entries.set_ylim(0, 1.3 * most)
+            places = np.arange(1, len(found.sums) + 1)
+            beyond = [look_of(mechanism).colour if total > tau else CLASS for total in found.sums]
+            sums.bar(places, found.sums, color=beyond)
+            sums.axhline(0, color=PLAIN.colour, linewidth=0.8)
+            draw_rule(sums, Rule(y=tau, words="τ"), last=sums is axes[3, -1])
+            sums.set(xticks=[places[0], places[-1]], xlabel="columns of signs")
+            words = f"F = {found.F:.2g} > 0: fires" if found.F > 0 else "F = 0: silent"
+            look = {"fontweight": "bold", "horizontalalignment": "center", "verticalalignment": "center"}
+            end.text(0.5, 0.5, words, color=ink(look_of(mechanism).colour), transform=end.transAxes, **look)
+            for axis in (head, weights, entries, end):
+                axis.set_yticks([])
+                axis.spines[:].set_visible(False)
+                axis.grid(False)
+            for axis in (head, weights, end):
+                axis.set_xticks([])
+            entries.tick_params(length=0)
+            sums.grid(False)
+        steps = ["1  attention: whose weight?", "its output, entry by entry"]
+        steps += ["2  signs, and what exceeds τ", "3, 4  sum and ReLU"]
+        for axis, words in zip(axes[1:, 0], steps, strict=True):
+            axis.set_title(words)
+        return finished(figure, title)

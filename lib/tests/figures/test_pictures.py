@@ -1,0 +1,126 @@
+"""The pictures hold the library's numbers, and the mark has its own colour in each."""
+
+import math
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from attnsep import figures
+from attnsep.figures import pictures
+from attnsep.figures.grammar import CROWD, MARK
+from attnsep.paper import tokens
+from attnsep.paper.network import signs
+from attnsep.paper.tokens import PATTERNS, TokenData
+
+MAGENTA, BLUE, ORANGE = "#C2007B", "#006BA4", "#C85200"
+INKS = (BLUE, ORANGE)
+
+
+def colour(patch):
+    return mpl.colors.to_hex(patch.get_facecolor()).upper()
+
+
+def test_the_mark_is_no_mechanisms_colour():
+    assert MARK.colour == MAGENTA
+
+
+def test_shares_are_said_in_percent_or_as_one_in_so_many():
+    said = [pictures.in_words(share) for share in (1, 0.5, 0.1, 0.05, 0.01, 0.0099, 1 / 1234567)]
+    assert said == ["100 %", "50 %", "10 %", "5.0 %", "1.0 %", "1 in 100", "1 in 1,200,000"]
+
+
+def test_the_crowd_fills_what_the_mark_leaves():
+    shares = {"softmax": [0.6, 0.7], "linear": [0.2, 0.01]}
+    figure = figures.crowd([10, 1000], shares, title="Who is loud?")
+    for axis, (name, found), ink in zip(figure.axes, shares.items(), INKS, strict=True):
+        bars = {(colour(bar), round(bar.get_y() + 0.4)): (bar.get_x(), bar.get_width()) for bar in axis.patches}
+        for row, share in enumerate(found):
+            assert bars[MAGENTA, row] == pytest.approx((0, share))
+            assert bars[CROWD.upper(), row] == pytest.approx((share, 1 - share))
+        assert (axis.get_title(loc="left"), axis._left_title.get_color()) == (name, ink)
+        assert [text.get_text() for text in axis.texts] == [pictures.in_words(share) for share in found]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["10", "1,000"]
+
+
+def test_datasets_show_every_entry_and_differ_in_the_mark_alone():
+    arrays = {}
+    for name, a in (("D_0", 0.05), ("D_1", 0.7)):
+        data = TokenData(n=6, d=5, a=a, c=0.5, marked=4)
+        arrays[name] = np.round(data.matrix() / math.sqrt(data.log_n), 9)
+    figure = figures.datasets(arrays, marked=4, title="In which number do they differ?")
+    drawn = []
+    for axis, array in zip(figure.axes, arrays.values(), strict=True):
+        shown = {}
+        for text in axis.texts:
+            x, y = text.get_position()
+            shown[round(y - 0.5), round(x - 0.5)] = text.get_text()
+        assert shown == {place: f"{entry:g}" for place, entry in np.ndenumerate(array) if entry}
+        marks = [(p.get_y(), p.get_x()) for p in axis.patches if colour(p) == MAGENTA and p.get_fill()]
+        assert marks == [(4, 0)]
+        drawn.append(shown)
+    assert {place for place in drawn[0] if drawn[0][place] != drawn[1][place]} == {(4, 0)}
+
+
+def test_bells_are_the_law_of_the_marked_row():
+    law = tokens.law(6, 5, 0.7, 0.5)
+    row, root = law.values()[0], math.sqrt(law.data.log_n)
+    for bell, alone in zip(pictures.bells(law), PATTERNS, strict=True):
+        sums = [row.meets(alone, first + second) / root for first in (1, -1) for second in (1, -1)]
+        assert bell.signs == tuple(alone)
+        assert (bell.values @ bell.chances, bell.chances.sum()) == pytest.approx((np.mean(sums), 1))
+        assert bell.beyond == pytest.approx(np.mean(np.array(sums) > law.data.tau / root))
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "linear"])
+def test_bells_together_are_the_columns_law_where_the_marked_row_decides(kernel):
+    law = tokens.law(1024, 258, 0.7, 0.5, kernel)
+    pi = np.mean([bell.beyond for bell in pictures.bells(law)])
+    assert pi == pytest.approx(law.column_probability(), rel=1e-5)
+
+
+def test_patterns_beyond_the_threshold_have_their_mechanisms_colour():
+    laws = {kernel: tokens.law(1024, 258, 0.7, 0.5, kernel) for kernel in ("softmax", "linear")}
+    softmax, linear = figures.eight_patterns(laws, title="Which fire?").axes
+    colours = [
+        [mpl.colors.to_hex(bell.get_facecolor()[0]).upper() for bell in axis.collections] for axis in (softmax, linear)
+    ]
+    assert [row for row, found in enumerate(colours[0]) if found == BLUE] == [5, 7]  # + − + and + + +, from below
+    assert ORANGE not in colours[1]
+    assert [text.get_text() for text in softmax.get_yticklabels()][-3:] == ["+  −  +", "+  +  −", "+  +  +"]
+    assert (softmax.get_title(loc="left"), linear.get_title(loc="left")) == ("softmax: π = 0.25", "linear: π = 0.00032")
+    for axis in (softmax, linear):
+        (threshold,) = (line for line in axis.get_lines() if line.get_xdata()[0] == line.get_xdata()[1])
+        assert threshold.get_xdata()[0] == pytest.approx(0.6)
+
+
+def test_a_pass_is_the_law_and_the_network():
+    data = TokenData(n=64, d=18, a=0.7, c=0.5, marked=5)
+    y, own, root = signs(np.random.default_rng(7), 18, 4, np), data.marked_class + 1, math.sqrt(data.log_n)
+    others = y[1:-1].sum(axis=0) - y[own]
+    for kernel in ("softmax", "linear"):
+        found, law = pictures.one_pass(data, y, kernel), tokens.Law(data, kernel)
+        row = law.values()[0]
+        assert found.weight == law.weights().p
+        assert found.entries == pytest.approx(np.array((row.first, row.own, row.others, row.last)) / root)
+        sums = [row.meets(tokens.Signs(*y[[0, own, -1], i]), others[i]) / root for i in range(4)]
+        assert found.sums == pytest.approx(sums)
+        assert (found.F > 0) == law.fires_on(y)
+
+
+def test_four_layers_colour_what_exceeds_the_threshold():
+    passes = {
+        "softmax": pictures.Pass(0.8, (0.5, 0.4, 0.001, 0.5), np.array([0.7, -0.2, 0.5]), 0.1),
+        "linear": pictures.Pass(0.001, (0.001, 0.002, 0.001, 0.5), np.array([0.5, 0.1, -0.7]), 0.0),
+    }
+    axes = np.reshape(figures.four_layers(passes, tau=0.6, title="What do they do?").axes, (5, 2))
+    words = ("F = 0.1 > 0: fires", "F = 0: silent")
+    for column, (name, found), ink, word in zip(axes.T, passes.items(), INKS, words, strict=True):
+        head, weights, entries, sums, end = column
+        assert (head.get_title(loc="left"), head._left_title.get_color()) == (name, ink)
+        assert [bar.get_width() for bar in weights.patches if colour(bar) == MAGENTA] == [found.weight]
+        assert [bar.get_height() for bar in entries.patches] == list(found.entries)
+        assert colour(entries.patches[0]) == MAGENTA
+        assert [bar.get_height() for bar in sums.patches] == found.sums.tolist()
+        assert [colour(bar) == ink for bar in sums.patches] == (found.sums > 0.6).tolist()
+        assert end.texts[0].get_text() == word
