@@ -284,7 +284,7 @@ class Curve:
 
     @property
     def dash(self):
-        """Return the line style: the data set's, or that of a bound.
+        """Return the line style, which is the data set's, or that of a bound.
 
         Softmax's dashes bridge the gaps of the others', so that two dashed lines at one place are both seen.
         """
