@@ -115,8 +115,20 @@ def linear_rows_equal(xp, broken=None):
             scores = reference.matmul(reference.matmul(A, X), reference.transpose(A))
             rows = [reference.weights(row, "linear") for row in scores]
             outputs = reference.matmul(rows, A)
-            same = rows == [rows[0]] * data.n and outputs == [outputs[0]] * data.n
-            yield Case(0 if same else -1, reached=_reached(data))
+            gammas = [1 + data.a * (i == data.marked) for i in range(data.n)]
+            shares = [gamma / Fraction(sum(gammas)) for gamma in gammas]
+            output = [
+                sum(share * entry for share, entry in zip(shares, column, strict=True))
+                for column in zip(*A, strict=True)
+            ]
+            products = [[first * second for second in gammas] for first in gammas]
+            pairs = (scores, products), (rows, [shares] * data.n), (outputs, [output] * data.n)
+            yield Case(-max(_gap(*pair) for pair in pairs), reached=_reached(data))
+
+
+def _gap(found, wanted):
+    """Return the largest difference of two matrices, entry by entry."""
+    return max(abs(x - y) for rows in zip(found, wanted, strict=True) for x, y in zip(*rows, strict=True))
 
 
 @claim(

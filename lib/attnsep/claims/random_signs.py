@@ -1,10 +1,11 @@
 """Section 1.2 of the book: sums of random signs, Hoeffding's inequality and how much of it is needed."""
 
 import math
+from fractions import Fraction
 from itertools import product
 
-from attnsep.ledger.framework import WHOLE, Case, at_least, at_most, claim, definition, generator
-from attnsep.probability.sign_sums import binomial_tail, hoeffding, sum_law
+from attnsep.ledger.framework import WHOLE, Case, at_least, at_most, claim, definition, equal, generator
+from attnsep.probability.sign_sums import binomial_tail, hoeffding, sum_law, tail
 
 CHAPTER = "random-signs"
 
@@ -87,6 +88,7 @@ def sign_sum_law(xp, broken=None):
                 ways = sum(math.comb(n - 1, b) for b in range(n) for x in (s - p, s + p) if q * (2 * b - (n - 1)) >= x)
                 gap = abs(sum(value >= s for value in sums) * 2**n - ways * len(sums))
                 yield Case(-gap, reached={"n": n, "p": p, "q": q})
+                yield equal(tail(shared, s), Fraction(ways, 2**n), n=n, p=p, q=q)
 
 
 def all_signs(n):
