@@ -4,6 +4,8 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 CHAPTER ?=
 ONLY ?=
+ALL ?=
+ACCEPT ?=
 BACKEND ?= cupy
 COMPAT ?=
 EDIT ?=
@@ -106,8 +108,8 @@ fuzz: $(VENV)/.ready  ## 300 random inputs for every public function and verb; m
 mutants: $(VENV)-mutants/.ready  ## change the library in one place at a time (or ONLY=module): do the tests notice? half an hour
 	@$(VENV)-mutants/bin/python -m tools.mutants $(if $(ONLY),"$(ONLY)")
 
-noticed: $(VENV)/.ready  ## change each number of each statement: from which change on does its check notice? half an hour
-	@$(RUN) tools.noticed
+noticed: $(VENV)/.ready  ## change each number that a claim states, break each function that it tests: does its check notice? those that changed (ALL=1: all, an hour; ACCEPT=1: store also where less is noticed)
+	@$(RUN) tools.noticed $(if $(ALL),--all) $(if $(ACCEPT),--accept)
 
 gpu:  ## run all on a GPU with PYTHON's own packages and store the result (README: On a GPU)
 	@$(FIND_PYTHON)

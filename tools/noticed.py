@@ -1,21 +1,27 @@
-"""How small a change of a statement's numbers does its check notice?  python -m tools.noticed [claim …]
+"""What does a claim's check notice?  python -m tools.noticed [claim …]
 
-For each number that a statement shows, the places are looked up where the claim's check has that number: as a literal,
-in a constant at the top of a module of claims, as "0.7", Fraction(7, 10) or 10**-6.  One place at a time the number is
-changed, up and down, by growing parts of itself (whole numbers: by 1, 2, 4, …), and the claim is run again.  The
-smallest change after which the verdict is no longer the expected one is what the check notices; for a bound one
-direction is towards false, and the other is not.  A number that may change without a notice is not wrong by that: a
+**Numbers.**  For each number that a statement shows, the places are looked up where the claim's check has that number:
+as a literal, in a constant at the top of a module of claims, as "0.7", Fraction(7, 10) or 10**-6.  One place at a time
+the number is changed, up and down, by growing parts of itself (whole numbers: by 1, 2, 4, …), and the claim is run
+again.  The smallest change after which the verdict is no longer the expected one is what the check notices; for a bound
+one direction is towards false, and the other is not.  A number that may change without a notice is not wrong by that: a
 theorem about n = 1024 may be true at 1025 as well.  Subscripts, exponents and the numbers 0, 1, 2 belong to definitions
 and are left out.
 
-Without ids all claims are run, which takes half an hour (the weekly run); with --stale those whose check is another one
-than when they were run last.  noticed.json beside the record gets, for every number, the smallest change that is
-noticed in any of its places; the ledger's page shows it.  A number that was noticed from some change on, and now only
-from a larger one, is not stored but for --accept, and the exit status is 1.
+**Functions.**  Each function of the library that a claim names (`tests`) is broken in a few places, one at a time
+(`tools.broken`).  Some of these must refute the claim, and one must move the margins of its control: a check that
+always holds, the check of another claim and a control that never looks at the library are found so.
+
+Without ids the claims run whose check, statement or named functions are other ones than when they were run last
+(`make notebooks` does not do it, `make noticed` does); with --all every claim, which takes an hour (the weekly run).
+noticed.json beside the record gets, for every number, the smallest change that is noticed in any of its places, and
+for every function how many broken places refute the claim.  What notices less than before is not stored but for
+--accept, and the exit status is 1.
 
 Of a statement that is the paper's, or completes it, or was once found false, a wrong equality must be noticed from
 10^-6 of itself on, a wrong whole number from 1 on, and of a bound some change must be.  Where that is not so, the claim
-says why (`coarse`).  `make check` reads noticed.json and refuses what breaks this rule, but runs nothing again.
+says why (`coarse`), and so it does for a function or a control that breaks this rule, extensions too.  `make check`
+reads noticed.json and refuses what breaks this rule, but runs nothing again.
 """
 
 import argparse
@@ -26,6 +32,7 @@ import re
 import signal
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from types import ModuleType
@@ -35,6 +42,7 @@ from tqdm import tqdm
 import attnsep.claims  # noqa: F401  fills the ledger
 from attnsep.arrays import namespace
 from attnsep.ledger import framework, ratchet
+from tools import broken
 from tools.files import ROOT, write
 
 RESULT = ROOT / "lib/attnsep/ledger/noticed.json"
@@ -42,6 +50,9 @@ PARTS = (*(Fraction(10) ** power for power in range(-12, -1)), Fraction(1, 20), 
 STEPS = (1, 2, 4, 8, 32, 128)
 LEFT_OUT = {0, 1, 2}
 NOT_TRIED = "not tried"
+CONTROL = "control"  # the name under which a claim gives a reason for its control
+VERB = "make noticed"
+AGAIN = f"run `{VERB}` and commit noticed.json"
 SECONDS = 10  # of the processor; a larger size may turn a second into hours
 # From what change on a number is noticed, as a part of itself or as a whole number; of a bound from some change on.
 LIMITS = {"equality": Fraction(1, 10**6), "whole number": 1, "bound": 1e9}
@@ -338,20 +349,29 @@ def best(changes):
     return NOT_TRIED if NOT_TRIED in changes else "never" if changes else "absent"
 
 
-def coarser(old, new):
-    """Return one sentence for each number of which a smaller change was noticed before.
+def coarser(id, old, new):
+    """Return one sentence for each number and function of a claim of which less is noticed than before.
 
     Examples
     --------
-    >>> coarser({"one": {"0.7": "0.01", "5": "1"}}, {"one": {"0.7": "0.05", "5": "-1"}})
-    ['one: a change of 0.7 was noticed from 0.01 on, now: 0.05']
+    >>> old = {"numbers": {"0.7": "0.01", "5": "1"}, "functions": {"paper.tokens.weights": ["7a", 6, 8, 8]}}
+    >>> new = {"numbers": {"0.7": "0.05", "5": "-1"}, "functions": {"paper.tokens.weights": ["7a", 2, 8, 8]}}
+    >>> print(*coarser("one", old, new), sep="\\n")
+    one: a change of 0.7 was noticed from 0.01 on, now: 0.05
+    one: of 8 places where paper.tokens.weights is broken, 6 refuted it, now: 2
     """
-    return [
+    found = [
         f"{id}: a change of {number} was noticed from {before} on, now: {now}"
-        for id, found in new.items()
-        for number, now in found.items()
-        if _size(before := old.get(id, {}).get(number, "never")) < _size(now)
+        for number, now in new["numbers"].items()
+        if _size(before := old.get("numbers", {}).get(number, "never")) < _size(now)
     ]
+    for name, (digest, refuted, _, tried) in old.get("functions", {}).items():
+        now = new["functions"].get(name)
+        if now is None:
+            found.append(f"{id}: no longer names {name}; {refuted} of {tried} places where it was broken refuted it")
+        elif now[0] == digest and now[1] < refuted:  # the same places: the check became weaker
+            found.append(f"{id}: of {tried} places where {name} is broken, {refuted} refuted it, now: {now[1]}")
+    return found
 
 
 def _size(text):
@@ -359,34 +379,81 @@ def _size(text):
 
 
 def problems(claims, found):
-    """Return one sentence for each number that breaks the rule, each idle reason, and each claim that must be run."""
-    sentences = []
+    """Return one sentence for each number, function and control that breaks the rule, each idle reason, and one for all
+    claims that must be run again."""
+    stale = [claim.id for claim in claims if _is_stale(claim, found)]
+    sentences = [f"{', '.join(stale)}: changed, or a function of `tests` did; {AGAIN}"] if stale else []
     for claim in claims:
-        shown_kinds = {_shown(number): kind for number, kind in kinds(claim.statement).items()}
-        reasons = {number for some, _ in claim.coarse for number in some.split()}
+        reasons = {name for names, _ in claim.coarse for name in names.split()}
+        known = {*map(_shown, numbers(claim.statement)), *map(broken.name_of, _functions(claim)), CONTROL}
         sentences += [
-            f"{claim.id}: gives a reason for {number}, which it does not state"
-            for number in reasons
-            if number not in shown_kinds
+            f"{claim.id}: gives a reason for {name}, which it does not state or test" for name in reasons - known
         ]
-        if not _is_held(claim) or not shown_kinds:
-            continue
-        if _is_stale(claim, found):
-            sentences.append(f"{claim.id}: changed; run: python -m tools.noticed {claim.id}")
-            continue
-        for number, change in found[claim.id]["numbers"].items():
-            late = _size(change) > LIMITS[shown_kinds[number]]
-            if late == (number in reasons):
-                continue
-            why = "and no reason says why" if late else "and needs no reason"
-            sentences.append(f"{claim.id}: {number} ({shown_kinds[number]}) is noticed from {change} on, {why}")
+        if claim.id not in stale:
+            sentences += _late(claim, found[claim.id]["numbers"], reasons)
+            sentences += _deaf(claim, found[claim.id], reasons)
     return sentences
 
 
+def _late(claim, changes, reasons):
+    """Return one sentence for each number that is noticed late without a reason, or early with one."""
+    if not _is_held(claim):
+        return []
+    shown_kinds = {_shown(number): kind for number, kind in kinds(claim.statement).items()}
+    return [
+        f"{claim.id}: {number} ({shown_kinds[number]}) is noticed from {change} on, "
+        f"{'and needs no reason' if number in reasons else 'and no reason says why'}"
+        for number, change in changes.items()
+        if (_size(change) > LIMITS[shown_kinds[number]]) != (number in reasons)
+    ]
+
+
+def _deaf(claim, entry, reasons):
+    """Return one sentence for each function that the check does not notice, and for a control that sees none."""
+    sentences = []
+    for name, (_, refuted, moved, tried) in entry["functions"].items():
+        broken_in = f"{name} was broken in {tried} places, and"
+        if not moved:
+            sentences.append(
+                f"{broken_in} no margin of the check changed; let the check use what the function returns, or take it "
+                "out of `tests`"
+            )
+        elif not refuted and name not in reasons:
+            sentences.append(
+                f"{broken_in} none refutes the claim; sharpen the check, or say in `coarse` why it need not notice"
+            )
+        elif refuted and name in reasons:
+            sentences.append(
+                f"{name} needs no reason: {refuted} of {tried} places where it was broken refute the claim"
+            )
+    if entry["functions"] and not entry["control"] and CONTROL not in reasons:
+        sentences.append(
+            "its control stays as it is wherever a function of `tests` is broken; let it break the hypothesis where "
+            "the check uses the library, or say in `coarse` why not"
+        )
+    if entry["functions"] and entry["control"] and CONTROL in reasons:
+        sentences.append("its control needs no reason: it changes when a function of `tests` is broken")
+    return [f"{claim.id}: {sentence}" for sentence in sentences]
+
+
+def _functions(claim):
+    return () if isinstance(claim.tests, str) else claim.tests
+
+
 def _is_stale(claim, found):
-    """Return whether a claim was never run, or was when its check or its statement was another one."""
-    entry = found.get(claim.id, {"check": None, "numbers": {}})
+    """Return whether a claim was never run, or was when its check, its statement or its functions were other ones."""
+    entry = found.get(claim.id)
+    return entry is None or _numbers_are_stale(claim, entry) or _functions_are_stale(claim, entry)
+
+
+def _numbers_are_stale(claim, entry):
     return entry["check"] != ratchet.digest(claim) or [*entry["numbers"]] != [*map(_shown, numbers(claim.statement))]
+
+
+def _functions_are_stale(claim, entry):
+    before = {name: digest for name, (digest, *_) in entry.get("functions", {}).items()}
+    now = {broken.name_of(function): broken.digest(function) for function in _functions(claim)}
+    return entry["check"] != ratchet.digest(claim) or "control" not in entry or before != now
 
 
 def _is_held(claim):
@@ -395,34 +462,65 @@ def _is_held(claim):
 
 
 def main(words):
-    """Report, store where all claims were run, and return the exit status."""
+    """Report, store what is not less than before, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.noticed")
     parser.add_argument("ids", nargs="*", metavar="claim")
-    parser.add_argument("--accept", action="store_true", help="store also what is noticed later than before")
-    parser.add_argument("--stale", action="store_true", help="only claims whose check was another one when it was run")
+    parser.add_argument("--accept", action="store_true", help="store also where less is noticed than before")
+    parser.add_argument("--all", action="store_true", help="all claims, also those that are as when they were run last")
     chosen = parser.parse_args(words)
-    entries, worse = [framework.find(id) for id in chosen.ids] or framework.claims(), []
-    entries = [entry for entry in entries if not chosen.stale or _is_stale(entry, stored())]
+    everything, worse = bool(chosen.ids) or chosen.all, []
+    entries = [framework.find(id) for id in chosen.ids] or framework.claims()
+    entries = [entry for entry in entries if everything or _is_stale(entry, stored())]
     for claim in tqdm(entries, unit="claim", disable=None, leave=False):
-        numbers_found = {}
+        before = stored().get(claim.id, {})
+        entry = _run(claim, before, everything)
+        if not (later := [] if chosen.accept else coarser(claim.id, before, entry)):
+            new = stored() | {claim.id: entry}
+            kept = {other.id: new[other.id] for other in framework.claims() if other.id in new}
+            write(RESULT, _text(kept))
+        worse += later
+    ids = {entry.id for entry in entries}
+    left = [line for line in problems(entries, stored()) if line.partition(":")[0] in ids]
+    if worse:
+        worse.append(f"These are not stored.  Sharpen the checks, or accept what they notice: {VERB} ACCEPT=1")
+    print(*worse, *left, sep="\n", end="\n" if worse or left else "", file=sys.stderr)
+    return int(bool(worse or left))
+
+
+def _run(claim, before, everything):
+    """Return the entry of a claim, with what is still as it was before unless everything is to run."""
+    entry = {"check": ratchet.digest(claim)}
+    if everything or not before or _numbers_are_stale(claim, before):
+        entry["numbers"] = {}
         for number, found in report(claim):
-            numbers_found[number] = best([*found.values()])
+            entry["numbers"][number] = best([*found.values()])
             where = "; ".join(f"{p[0].rpartition('.')[2]}.py:{p[1]}: {best([step])}" for p, step in found.items())
             print(f"{claim.id}: {number}: {where or 'not in the check'}", flush=True)
-        old = stored()
-        before = old.get(claim.id, {"numbers": {}})["numbers"]
-        if not (later := [] if chosen.accept else coarser({claim.id: before}, {claim.id: numbers_found})):
-            new = old | {claim.id: {"check": ratchet.digest(claim), "numbers": numbers_found}}
-            kept = {entry.id: new[entry.id] for entry in framework.claims() if entry.id in new}
-            write(RESULT, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
-        worse += later
-    print(*worse, sep="\n", end="\n" if worse else "", file=sys.stderr)
-    return int(bool(worse))
+    else:
+        entry["numbers"] = before["numbers"]
+    if not everything and before and not _functions_are_stale(claim, before):
+        return entry | {name: before[name] for name in ("functions", "control")}
+    found, moves_control, standing = broken.report(replace(claim, tests=_functions(claim)))
+    for name, counts in found.items():
+        print(f"{claim.id}: {name}: {counts}", flush=True)
+    print(*(f"{claim.id}: stands: {line}" for line in standing), sep="\n", end="\n" if standing else "", flush=True)
+    digests = {broken.name_of(function): broken.digest(function) for function in _functions(claim)}
+    return entry | {"functions": {name: [digests[name], *found[name]] for name in found}, "control": moves_control}
 
 
 def stored():
-    """Return what was found before: {claim: {check: digest, numbers: {number: change}}}."""
+    """Return what was found before.
+
+    {claim: {check: digest, numbers: {number: change}, functions: {name: [digest, refuted, moved, tried]}, control:
+    whether a broken function moves it}}.
+    """
     return json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+
+
+def _text(found):
+    """Return what was found as JSON, one claim a line."""
+    lines = [f" {json.dumps(id)}: {json.dumps(entry, ensure_ascii=False)}" for id, entry in found.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 if __name__ == "__main__":

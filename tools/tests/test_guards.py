@@ -400,6 +400,7 @@ def test_import_guard_rejects(source):
 def entry(**changes):
     fields = {"id": "a-claim", "mark": "extension", "source": "s", "statement": "$1 < 2$", "chapter": "one"}
     rest = {"level": "exact", "assumes": "", "uses": (), "expect": "holds", "control": "c", "violations": (1,)}
+    rest["tests"] = "none"
     return Claim(**(fields | rest | {"cases": None} | changes))
 
 

@@ -1,4 +1,4 @@
-"""The tool that says how small a change of a statement's number its check notices."""
+"""The tool that says how small a change of a statement's number, and which faults of functions, a check notices."""
 
 import json
 from dataclasses import replace
@@ -8,7 +8,8 @@ import pytest
 
 from attnsep.claims import LEDGER
 from attnsep.ledger import framework, ratchet, record
-from tools import noticed
+from attnsep.paper import tokens
+from tools import broken, noticed
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
@@ -63,42 +64,78 @@ def test_numbers_of_a_statement(text, found):
     assert list(map(str, noticed.numbers(text))) == found
 
 
-def test_what_became_coarser_fails_and_is_not_stored(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(noticed, "RESULT", tmp_path / "noticed.json")
-    claim = framework.find("polynomial-degree-window")
-    monkeypatch.setattr(framework, "claims", lambda: [claim])
-    monkeypatch.setattr(noticed, "report", lambda claim: [("142", {("m", 1): Fraction(-1)}), ("53", {})])
-    assert noticed.main([]) == 0
-    stored = noticed.RESULT.read_text()
-    assert json.loads(stored) == entry(claim, {"142": "-1", "53": "absent"})
-    monkeypatch.setattr(noticed, "report", lambda claim: [("142", {("m", 1): None})])
-    assert noticed.main([]) == 1
-    assert "a change of 142 was noticed from -1 on, now: never" in capsys.readouterr().err
-    assert noticed.RESULT.read_text() == stored
-    assert noticed.main([claim.id, "--accept"]) == 0
-    assert json.loads(noticed.RESULT.read_text()) == entry(claim, {"142": "never"})
-
-
-def entry(claim, found):
-    return {claim.id: {"check": ratchet.digest(claim), "numbers": found}}
-
-
-def test_numbers_of_the_book_are_noticed_early_or_the_claim_says_why_not():
-    assert noticed.problems(framework.claims(), noticed.stored()) == []
-
-
 HELD = replace(
     framework.find("mechanism-1-from-three-tokens"),
     statement=r"At $a = 0.7$ the sum is $0.25$, above $0.2$, from $n = 12$ on.",
+    tests=(tokens.weights,),
     coarse=(("0.7", "a point"),),
 )
 EARLY = {"0.7": "-0.01", "0.25": "1e-06", "0.2": "0.5", "12": "-1"}
+NAME = "paper.tokens.weights"
+
+
+def entry(claim, numbers, refuted=3, moved=4, control=True):
+    """Return what is stored of a claim whose functions were broken in four places each."""
+    names = {} if isinstance(claim.tests, str) else claim.tests
+    functions = {broken.name_of(function): [broken.digest(function), refuted, moved, 4] for function in names}
+    return {claim.id: {"check": ratchet.digest(claim), "numbers": numbers, "functions": functions, "control": control}}
+
+
+def test_what_is_noticed_less_than_before_fails_and_is_not_stored(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(noticed, "RESULT", tmp_path / "noticed.json")
+    monkeypatch.setattr(framework, "claims", lambda: [HELD])
+    numbers, functions = dict(EARLY), {NAME: broken.Found(3, 4, 4)}
+    monkeypatch.setattr(
+        noticed, "report", lambda claim: [(text, {("m", 1): Fraction(change)}) for text, change in numbers.items()]
+    )
+    monkeypatch.setattr(broken, "report", lambda claim: (functions, True, []))
+    assert noticed.main(["--all"]) == 0
+    before = noticed.RESULT.read_text()
+    assert json.loads(before) == entry(HELD, EARLY)
+    numbers["0.25"], functions[NAME] = "1e-3", broken.Found(2, 4, 4)
+    assert noticed.main(["--all"]) == 1
+    told = capsys.readouterr().err
+    assert "a change of 0.25 was noticed from 1e-06 on, now: 0.001" in told
+    assert f"of 4 places where {NAME} is broken, 3 refuted it, now: 2" in told
+    assert "make noticed ACCEPT=1" in told
+    assert noticed.RESULT.read_text() == before
+    assert noticed.main(["--all", "--accept"]) == 1  # it is stored, and still against the rule
+    assert json.loads(noticed.RESULT.read_text()) == entry(HELD, EARLY | {"0.25": "0.001"}, refuted=2)
+    assert "0.25 (equality) is noticed from 0.001 on, and no reason says why" in capsys.readouterr().err
+
+
+def test_a_function_that_is_no_longer_named_is_told():
+    old = entry(HELD, EARLY)[HELD.id]
+    (told,) = noticed.coarser("one", old, old | {"functions": {}})
+    assert told == f"one: no longer names {NAME}; 3 of 4 places where it was broken refuted it"
+
+
+def test_without_words_only_what_changed_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(noticed, "RESULT", tmp_path / "noticed.json")
+    other = replace(HELD, id="other", tests="its formula stands in the check")
+    monkeypatch.setattr(framework, "claims", lambda: [HELD, other])
+    tried = []
+    monkeypatch.setattr(noticed, "report", lambda claim: tried.append(f"numbers of {claim.id}") or [])
+    monkeypatch.setattr(broken, "report", lambda claim: tried.append(f"functions of {claim.id}") or ({}, True, []))
+    before = entry(HELD, EARLY) | entry(other, EARLY)
+    before[HELD.id]["functions"][NAME][0] = "the digest of other code"
+    noticed.RESULT.write_text(json.dumps(before))
+    noticed.main([])
+    assert tried == [f"functions of {HELD.id}"]
+
+
+def test_what_the_book_claims_is_noticed_or_the_claim_says_why_not():
+    assert noticed.problems(framework.claims(), noticed.stored()) == []
 
 
 def test_what_is_noticed_early_or_has_a_reason_is_accepted():
     assert noticed.problems([HELD], entry(HELD, EARLY)) == []
-    other = replace(HELD, mark="extension", coarse=())
-    assert noticed.problems([other], {}) == []  # an extension that was never found false
+    other = replace(HELD, mark="extension", coarse=())  # an extension that was never found false
+    assert noticed.problems([other], entry(other, EARLY | {"12": "never"})) == []
+    deaf = replace(HELD, coarse=(*HELD.coarse, (f"{NAME} control", "both are far off")))
+    assert noticed.problems([deaf], entry(deaf, EARLY, refuted=0, control=False)) == []
+    none = replace(HELD, tests="its formula stands in the check")
+    assert noticed.problems([none], entry(none, EARLY, control=False)) == []
 
 
 @pytest.mark.parametrize(
@@ -108,8 +145,12 @@ def test_what_is_noticed_early_or_has_a_reason_is_accepted():
         ({}, {"12": "2"}, "12 (whole number) is noticed from 2 on, and no reason says why"),
         ({}, {"0.2": "never"}, "0.2 (bound) is noticed from never on, and no reason says why"),
         ({}, {"0.7": "1e-09"}, "0.7 (equality) is noticed from 1e-09 on, and needs no reason"),
-        ({"coarse": (*HELD.coarse, ("0.9", "a point"))}, {}, "gives a reason for 0.9, which it does not state"),
-        ({"mark": "extension", "coarse": (("0.9", "a point"),)}, {}, "gives a reason for 0.9, which it does not state"),
+        ({"coarse": (*HELD.coarse, ("0.9", "a point"))}, {}, "gives a reason for 0.9, which it does not state or test"),
+        (
+            {"mark": "extension", "coarse": (("0.9", "a point"),)},
+            {},
+            "gives a reason for 0.9, which it does not state or test",
+        ),
     ],
 )
 def test_what_the_guard_refuses(changes, late, refused):
@@ -117,10 +158,32 @@ def test_what_the_guard_refuses(changes, late, refused):
     assert noticed.problems([claim], entry(claim, EARLY | late)) == [f"{claim.id}: {refused}"]
 
 
-@pytest.mark.parametrize("other", [{}, {"statement": HELD.statement + " So it is."}, {"control": "another one"}])
+@pytest.mark.parametrize(
+    ("reason", "counts", "refused"),
+    [
+        ((), {"refuted": 0, "moved": 0}, f"{NAME} was broken in 4 places, and no margin of the check changed"),
+        ((NAME,), {"refuted": 0, "moved": 0}, f"{NAME} was broken in 4 places, and no margin of the check changed"),
+        ((), {"refuted": 0}, f"{NAME} was broken in 4 places, and none refutes the claim; sharpen"),
+        ((NAME,), {}, f"{NAME} needs no reason: 3 of 4 places where it was broken refute the claim"),
+        ((), {"control": False}, "its control stays as it is wherever a function of `tests` is broken"),
+        (("control",), {}, "its control needs no reason: it changes when a function of `tests` is broken"),
+    ],
+)
+def test_a_function_or_a_control_that_the_guard_refuses(reason, counts, refused):
+    claim = replace(HELD, mark="extension", coarse=tuple((name, "why") for name in reason))
+    (found,) = noticed.problems([claim], entry(claim, EARLY, **counts))
+    assert found.startswith(f"{claim.id}: {refused}")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{}, {"statement": HELD.statement + " So it is."}, {"control": "another one"}, {"tests": (tokens.law,)}],
+)
 def test_a_claim_that_changed_must_be_run_again(other):
     found = entry(replace(HELD, **other), EARLY) if other else {}
-    assert noticed.problems([HELD], found) == [f"{HELD.id}: changed; run: python -m tools.noticed {HELD.id}"]
+    (told,) = noticed.problems([HELD], found)
+    assert told.startswith(f"{HELD.id}: changed")
+    assert told.endswith("run `make noticed` and commit noticed.json")
 
 
 def test_a_check_that_does_not_end_in_time_is_not_tried(monkeypatch):

@@ -41,7 +41,7 @@ def test_every_command_is_a_verb_of_the_makefile(path):
     for command in commands:
         make, verb = command.split(" ", 1)
         assert make == "make"
-        called += [] if verb == "${{ matrix.verb }}" else [verb]
+        called += [] if verb == "${{ matrix.verb }}" else [verb.partition(" ")[0]]  # without variables
     assert called
     assert set(called) <= verbs().keys()
 

@@ -61,6 +61,7 @@ definition(
     assumes="real matrices, 6000 draws each; the likelihood ratio, single entries and the network as readouts",
     control="the noise has standard deviation (1 + this) ν",
     violations=(0.02, 0.07, 0.08, 0.15),
+    tests=(TokenData.matrix, values, readout.distances, readout.accuracy),
 )
 def any_readout(xp, broken=None):
     rng, draws = generator(4300), 6000
@@ -100,6 +101,7 @@ def _other_readouts(rng, Y, middle, tau):
     assumes="the same law of j* on both; checked with the best readout of the mixture, 6000 draws each",
     control="with this share j* is among the first half on D_0, among the second half on D_1",
     violations=(0, 0.3, 0.33, 1),
+    tests=(TokenData.matrix, readout.accuracy),
 )
 def random_position_is_harder(xp, broken=None):
     rng, draws, (n, d), share = generator(4301), 6000, (6, 8), broken or 0
@@ -138,6 +140,7 @@ def noise_free_output(xp, data, kernel):
     uses=["values-in-closed-form", "def-noisy-readout"],
     control="the matrices have a1 larger by this",
     violations=(1e-18, 1e-12),
+    tests=(TokenData.matrix, values, readout.distances),
 )
 def readout_distance(xp, broken=None):
     for (n, d), (a0, a1), kernel in product(SMALL, PAIRS[:4], tokens.KERNELS):
@@ -161,6 +164,7 @@ def readout_distance(xp, broken=None):
     assumes="normalised linear attention",
     control="D_1 has a1 larger by this",
     violations=(0, 1e-12),
+    tests="it computes the distance in fractions; readout-distance has the library's",
 )
 def readout_linear_fades(xp, broken=None):
     for (n, d), (a0, a1), c in product(SIZES, PAIRS, (TENTH, C, Fraction(9, 10))):
@@ -197,6 +201,7 @@ def _linear_distance_squared(n, t, a0, a1, b):
     assumes="a0 ≤ 0.1 and a1 ≥ 0.7",
     control="a1 is lower by this",
     violations=(0.0129, 0.0142),
+    tests=(tokens.weights,),
 )
 def readout_softmax_marked_row(xp, broken=None):
     for n, a0, a1 in product((*range(2, 60), 10**3, 10**6, 10**300), (0, A0, TENTH), (A1, 1, 3)):
@@ -218,6 +223,7 @@ def readout_softmax_marked_row(xp, broken=None):
     assumes="checked to 10⁻⁹ at n = 10³⁰⁰",
     control="D_1 has a1 larger by this",
     violations=(1e-12, 1e-11),
+    tests=(readout.distances,),
 )
 def readout_softmax_growth(xp, broken=None):
     n, log_n = 10**300, 300 * math.log(10)
@@ -244,6 +250,7 @@ def readout_softmax_growth(xp, broken=None):
     "error and p stay below what the proof gives, which tends to 0 (TV and p up to the factor 1 + 10⁻⁹)",
     control="a1 is larger by this",
     violations=(1e-13, 1e-10),
+    tests=(readout.distances, readout.total_variation, readout.accuracy, tokens.weights),
 )
 def readout_threshold_half(xp, broken=None):
     for power, t, a1 in product((100, 200, 300), (1, 10), map(Fraction, ("0.1", "0.3", "0.49", "0.5", "0.55", "0.61"))):
@@ -272,6 +279,7 @@ def readout_threshold_half(xp, broken=None):
     uses=["any-readout", "readout-linear-fades", "readout-softmax-marked-row"],
     control="softmax takes linear attention's place with this probability",
     violations=(0, 1e-9),
+    tests=(readout.total_variation,),
 )
 def readout_separation(xp, broken=None):
     for (n, d), (a0, a1), s in product(SIZES, PAIRS[:3], (0.01, 0.1, 1, 10)):
@@ -300,6 +308,7 @@ def readout_separation(xp, broken=None):
     # The bound counts the first entries alone, and the others add to the distance: this is the room that they leave.
     control="every row is divided by the power α^this of its normaliser",
     violations=(0.077, 0.084),
+    tests=(TokenData.matrix,),
 )
 def unnormalised_linear_readable(xp, broken=None):
     for (n, d), (a0, a1) in product((*SMALL, (256, 66)), PAIRS[:4]):
@@ -329,6 +338,7 @@ def unnormalised_linear_readable(xp, broken=None):
     assumes="every sign pattern, every sum of the other classes",
     control="D_1 has a1 larger by this",
     violations=(0.0109, 0.0119),
+    tests=(gains.gains,),
 )
 def preactivations_close(xp, broken=None):
     for (n, d), (a0, a1), c in product(SMALL, PAIRS[:4], (TENTH, C, Fraction(9, 10))):
@@ -364,6 +374,7 @@ def _class_rows(n, d, a, b):
     # The numbers of the statement are round: this is the room between them and the shares.
     control="D_1 has a1 larger by this",
     violations=(0.069, 0.075),
+    tests=(readout.share_told_apart,),
 )
 def finite_precision_hides(xp, broken=None):
     for form, bits in (("bfloat16", 7), ("float16", 10), ("float32", 23)):
@@ -391,6 +402,7 @@ def finite_precision_hides(xp, broken=None):
     assumes="c = 0.5, t = 1",
     control="the power is larger by this",
     violations=(0, 1),
+    tests=(readout.rounded,),
 )
 def first_entry_survives_rounding(xp, broken=None):
     for form, last in (("float16", 8), ("bfloat16", 41), ("float32", 46)):

@@ -37,6 +37,7 @@ CHAPTER = "break-conditions"
     assumes="10a(1+a) > n + a",
     control="a is multiplied by 1 minus this, at n = 16384, d = 4098",
     violations=(0, 0.01, 0.015, 0.5),
+    tests=(tokens.law, tokens.Law.column_probability),
 )
 def break_1_strong_mark(xp, broken=None):
     shapes = ((2, 3), (8, 10), (240, 62), *SHAPES) if broken is None else (SHAPES[-1],)
@@ -69,6 +70,7 @@ def break_1_strong_mark(xp, broken=None):
     assumes="a_1 = √(n/5), rounded to two decimals",
     control="a_1 is multiplied by 1 minus this",
     violations=(0.1, 0.12),
+    tests=(tokens.Law.fires,),
 )
 def break_1_linear_separates(xp, broken=None):
     for n, d in SHAPES:
@@ -89,6 +91,7 @@ def break_1_linear_separates(xp, broken=None):
     assumes="a_0 ≤ 0.1, a_1 ≥ 0.7",
     control="a_0 exceeds 0.1 by this",
     violations=(0.29, 0.31),
+    tests=(TokenData.matrix, row_scores),
 )
 def break_2_sum_of_scores(xp, broken=None):
     more = exactly(broken)
@@ -125,6 +128,7 @@ definition(
     assumes="checked against all sign vectors, ties among them",
     control="the law's gap is smaller by this, so that ties fire",
     violations=(0, 1e-9),
+    tests=(TokenData.classes, tokens.Law.column_probability),
 )
 def ragged_law(xp, broken=None):
     for sizes, a, c, kernel in product(
@@ -173,6 +177,7 @@ RAGGED = (
     assumes="a p > 0.1",
     control="a is lower than 0.7 by this, at one token in each of 4096 classes",
     violations=(0.16, 0.17),
+    tests=(tokens.Law.column_probability,),
 )
 def ragged_softmax_fires(xp, broken=None):
     shapes = ((2,), *RAGGED) if broken is None else ((1,) * 4096,)  # (2,) attains the bound at c = 0.5
@@ -195,6 +200,7 @@ def ragged_softmax_fires(xp, broken=None):
     assumes="a w < 0.1 in every row; the bound is checked, its limit follows by hand",
     control="the law's gap is smaller by this",
     violations=(7e-4, 8e-4),
+    tests=(tokens.Law.column_bounds, tokens.Law.column_probability),
 )
 def ragged_silent(xp, broken=None):
     # Of many classes one is larger: only where the exponent is large is Hoeffding's nearly right.
@@ -223,6 +229,7 @@ def ragged_silent(xp, broken=None):
     assumes="Q → 1/4 is arithmetic; π is checked at these three n",
     control="the large class has this part of n fewer tokens",
     violations=(0.18, 0.2),
+    tests=(tokens.Law.column_probability,),
 )
 def ragged_half_in_one_class(xp, broken=None):
     for (n, _), kernel in product(SHAPES, tokens.KERNELS):
@@ -244,6 +251,7 @@ def ragged_half_in_one_class(xp, broken=None):
     assumes="the first share has b × share < 0.1, the second one more; π is checked at the two n",
     control="the share is larger by this",
     violations=(7.4e-4, 8.1e-4),
+    tests=(tokens.Law.column_probability,),
 )
 def ragged_threshold_share(xp, broken=None):
     for (n, bound), kernel in product(((4096, 1e-4), (16384, 1e-12)), tokens.KERNELS):
@@ -268,7 +276,8 @@ def ragged_threshold_share(xp, broken=None):
     uses=["ragged-law"],
     control="one class has this many times 4(d − 2) tokens more",
     violations=(0, 0.28, 0.3),
-    coarse=[("0.1", FAR_OFF), ("4 258 1026 10 0.05 0.7 0.5", BESIDE)],
+    tests=(tokens.Law.column_probability,),
+    coarse=[("0.1", FAR_OFF), ("4 258 1026 10 0.05 0.7 0.5", BESIDE), ("paper.tokens.Law.column_probability", FAR_OFF)],
 )
 def break_3_sizes_must_match(xp, broken=None):
     for d in (258, 1026):
@@ -294,7 +303,13 @@ def break_3_sizes_must_match(xp, broken=None):
     uses=["column-law"],
     control="a_0 is larger than 0.3 by this",
     violations=(0.35, 0.4),
-    coarse=[("0.1", FAR_OFF), ("0.3 10 0.7 0.5", BESIDE)],
+    tests=(tokens.law, tokens.Law.fires),
+    coarse=[
+        ("0.1", FAR_OFF),
+        ("0.3 10 0.7 0.5", BESIDE),
+        ("paper.tokens.law paper.tokens.Law.fires", FAR_OFF),
+        ("control", "with a_0 = a_1 both probabilities are one number"),
+    ],
 )
 def break_3_bounds_must_hold(xp, broken=None):
     for n, d in SHAPES:
@@ -316,6 +331,7 @@ def break_3_bounds_must_hold(xp, broken=None):
     uses=["ragged-law"],
     control="the law's gap is larger by this",
     violations=(0, 0.0013, 0.0015, 0.1),
+    tests=(TokenData.matrix, values, signs, tokens.Law.column_probability),
 )
 def ragged_simulated(xp, broken=None):
     rng, draws = generator(4300), 20_000

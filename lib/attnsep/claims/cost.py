@@ -86,6 +86,7 @@ class CountingMatmul:
     assumes="counted inside the path for every array library; the tuned one for NumPy takes n² more for softmax's sums",
     control="the values are wider by this",
     violations=(1,),
+    tests=(cost.multiply_adds,),
 )
 def attention_cost(xp, broken=None):
     rng = generator(5311)
@@ -113,6 +114,7 @@ def attention_cost(xp, broken=None):
     assumes=ONE_MACHINE,
     control="n exceeds (d + 1)/(1 + this) in the first half",
     violations=(1, 1.1),
+    tests=(cost.medians,),
 )
 def cost_crossover(xp, broken=None):
     for d in WIDTHS:
@@ -139,6 +141,7 @@ def cost_crossover(xp, broken=None):
     assumes=ONE_MACHINE,
     control="every time is multiplied by n to this power",
     violations=(0.0078, 0.0083),
+    tests=(cost.medians, cost.exponent),
 )
 def cost_exponents(xp, broken=None):
     for d in WIDTHS:
@@ -161,6 +164,7 @@ def cost_exponents(xp, broken=None):
     assumes=ONE_MACHINE,
     control="every memory is multiplied by n to this power",
     violations=(4.8e-4, 5.3e-4),
+    tests=(cost.medians, cost.exponent),
 )
 def cost_memory(xp, broken=None):
     yield equal(8 * 16384**2, 2048 * 2**20)
@@ -188,6 +192,7 @@ def cost_memory(xp, broken=None):
     assumes=ONE_MACHINE,
     control="ours takes this many times as long",
     violations=(1.01, 1.1),
+    tests=(cost.medians,),
 )
 def token_data_costs_little(xp, broken=None):
     for dtype in cost.DTYPES:
@@ -213,6 +218,7 @@ def token_data_costs_little(xp, broken=None):
     assumes=ONE_MACHINE + "; scores of standard deviation 3, for linear attention positive entries",
     control="ours takes this many times as long",
     violations=(1.02, 1.05),
+    tests=(cost.medians,),
 )
 def cost_beside_pytorch(xp, broken=None):
     for dtype, most in MEAN_BESIDE.items():

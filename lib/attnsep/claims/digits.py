@@ -24,6 +24,7 @@ DIGITS, APART, DIGITS_LINEAR = 0.92, 0.007, 0.4
     assumes="equal training; read from the stored table",
     control="this many more of the 500 answers of each run of elu+1 are right",
     violations=(0, 1),
+    tests=(table.scores,),
 )
 def digits_learnt(xp, broken=None):
     found = {kernel: table.scores(stored(), "digits", test="all", kernel=kernel) for kernel in KERNELS}

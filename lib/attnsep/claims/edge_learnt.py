@@ -49,6 +49,7 @@ BEHIND, AHEAD_FULL = 0.02, 0.15  # of full blocks at n = 32 and 256
     # The stored table has no sizes between these.
     control="the tests are shorter by the factor 2 to this",
     violations=(1,),
+    tests=(table.scores,),
 )
 def edge_learnt(xp, broken=None):
     n = 256 >> int(broken or 0)
@@ -71,6 +72,7 @@ def edge_learnt(xp, broken=None):
     # The stored table has no sizes between these.
     control="the longer tests are shorter by the factor 2 to this",
     violations=(1,),
+    tests=(table.scores,),
 )
 def edge_learnt_full(xp, broken=None):
     gap = {}
@@ -97,6 +99,7 @@ COUNTED = 0.984
     assumes="equal training; read from the stored table",
     control="this many more of the 500 answers are wrong",
     violations=(1,),
+    tests=(table.scores,),
 )
 def counting_learnt(xp, broken=None):
     for kernel in KERNELS:

@@ -44,6 +44,7 @@ def _marked_weight(n, exponent, digits):
     uses=["lemma-d-2-weights"],
     control="the constant 1 of a² + a − 1 is smaller by this",
     violations=(1e-20, 1e-12),
+    tests=(golden_ratio.collapsed, tokens.weights),
 )
 def golden_ratio_law(xp, broken=None):
     for n, a in product(FAR, MARKS):
@@ -71,7 +72,11 @@ def golden_ratio_law(xp, broken=None):
     assumes="checked for ratios of Fibonacci numbers next to 1/φ on both sides, and at n = 10³⁰⁰",
     control="a is larger by this",
     violations=(1e-17, 2e-17),
-    coarse=[("5", "1/φ lies between ratios of Fibonacci numbers, which come as near to it as doubles can tell")],
+    tests=(tokens.weights,),
+    coarse=[
+        ("5", "1/φ lies between ratios of Fibonacci numbers, which come as near to it as doubles can tell"),
+        ("paper.tokens.weights", "bounded here, far from the threshold; golden-ratio-law compares it"),
+    ],
 )
 def golden_ratio_threshold(xp, broken=None):
     for n, (low, high) in product(FAR, _fibonacci_ratios()):
@@ -105,6 +110,7 @@ def _fibonacci_ratios():
     uses=["golden-ratio-law"],
     control="x is computed with a² + a − 1 + this",
     violations=(1e-310, 1e-300),
+    tests="it needs more digits than the library's doubles have",
 )
 def golden_ratio_collapse(xp, broken=None):
     for n, a in product(FAR, MARKS):
@@ -127,6 +133,7 @@ def golden_ratio_collapse(xp, broken=None):
     uses=["golden-ratio-law", "values-in-closed-form"],
     control="X = (1 + this) 1 1ᵀ",
     violations=(1e-18, 1e-12),
+    tests=(TokenData.matrix, values, golden_ratio.collapsed),
 )
 def golden_ratio_matrices(xp, broken=None):
     for (n, d), a in product(((2, 3), (100, 12), (1000, 6), (16384, 4)), MARKS[1:]):
@@ -157,6 +164,7 @@ def _measured_weight(data, beta, xp):
     assumes="checked from n = 100 on, with 1/L for O(1/L)",
     control="the upper end is p = 0.9 + this",
     violations=(1e-12, 1e-10),
+    tests=(tokens.weights,),
 )
 def golden_ratio_width(xp, broken=None):
     for n in FAR[2:]:
@@ -192,6 +200,7 @@ def _strength_for(s, n):
     assumes="checked at n = 20000 · 10^k",
     control="a is lower by this",
     violations=(0.001, 0.01),
+    tests=(tokens.law, tokens.Law.fires, tokens.Law.column_probability),
 )
 def golden_ratio_is_slow(xp, broken=None):
     a, d = Fraction(3, 5) - exactly(broken), 20_002
@@ -216,6 +225,7 @@ def golden_ratio_is_slow(xp, broken=None):
     uses=["golden-ratio-law", "linear-rows-equal"],
     control="X has a β that is larger by the factor 1 + this",
     violations=(1e-18, 1e-12),
+    tests=(TokenData.matrix, values, tokens.weights),
 )
 def inverse_temperature(xp, broken=None):
     for (n, d), a, beta in product(((2, 3), (100, 12), (4096, 18)), MARKS[1::3], ("0.125", "0.7", "1.5", "3")):
@@ -242,6 +252,7 @@ def inverse_temperature(xp, broken=None):
     assumes="≈ is checked as: within d^(−1/4) of 1 as a quotient, at d = 10⁸, 10¹², 10¹⁶",
     control="β is larger by the factor 1 + this",
     violations=(1e-20, 1e-12),
+    tests=(tokens.weights, golden_ratio.threshold_strength),
 )
 def inverse_temperature_threshold(xp, broken=None):
     for n, a in product(FAR, (Fraction(1, 20), C, A1, Fraction(1), Fraction(7, 2))):
@@ -269,6 +280,7 @@ def inverse_temperature_threshold(xp, broken=None):
     assumes="checked at d = 20002, n = 2·10²⁹⁹, m = 10: more than 0.94 counts as firing, less than 10⁻⁶ as silence",
     control="β is larger by the factor 1 + this",
     violations=(0.0025, 0.0028),
+    tests=(tokens.law,),
     coarse=[("0.05 0.7 0.5", BESIDE)],
 )
 def temperature_window(xp, broken=None):
@@ -312,6 +324,7 @@ WIDTHS = (256, 1024, 4096)
     # 1/√d is 1/16 or less, and the mark of a1 = 0.7 shows from about 1/4 on: nothing nearer can turn the verdict.
     control="β is 1/√d + this",
     violations=(0.2, 0.21),
+    tests=(tokens.Law.fires,),
     coarse=[("0.05 0.5 256 1024 4096 0.7 1.19", BESIDE)],
 )
 def root_d_hides_the_mark(xp, broken=None):

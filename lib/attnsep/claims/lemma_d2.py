@@ -44,6 +44,7 @@ def _scaled_matrix(data):
     uses=["all-ones-scores", "def-self-attention"],
     control="the matrices have a larger by this",
     violations=(1e-18, 1e-12),
+    tests=(TokenData.matrix, row_scores),
 )
 def lemma_d_2_scores(xp, broken=None):
     for data in token_cases():
@@ -81,6 +82,7 @@ def _relative_gap(found, wanted):
     uses=["lemma-d-2-scores"],
     control="the matrices have a larger by this",
     violations=(1e-18, 1e-12),
+    tests=(TokenData.matrix, row_scores, kernels.weights, tokens.weights),
 )
 def lemma_d_2_weights(xp, broken=None):
     for data, name in product(token_cases(), PAIR):
@@ -104,6 +106,7 @@ def lemma_d_2_weights(xp, broken=None):
     uses=["all-ones-scores", "def-self-attention"],
     control="X = 1 1ᵀ + this × I",
     violations=(0, 1e-12),
+    tests=(reference.matmul, reference.transpose, reference.weights),
 )
 def linear_rows_equal(xp, broken=None):
     for data in token_cases():
@@ -143,6 +146,7 @@ def _gap(found, wanted):
     uses=["lemma-d-2-weights"],
     control="the matrices have a larger by this",
     violations=(1e-18, 1e-12),
+    tests=(TokenData.matrix, values, tokens.Law.values),
 )
 def values_in_closed_form(xp, broken=None):
     for data, kernel in product(token_cases(), tokens.KERNELS):
@@ -167,6 +171,7 @@ def values_in_closed_form(xp, broken=None):
     uses=["scores-without-kronecker", "def-self-attention"],
     control="the scores are multiplied by 1 + this (softmax), or one token's value is (linear)",
     violations=(1e-18, 1e-12),
+    tests=(reference.values, attend),
 )
 def attention_streams(xp, broken=None):
     rng = generator(3300)
@@ -197,6 +202,7 @@ DIFFER = 0.587
     assumes="a = 0.7; p grows from n = 7 on and p_lin falls, so n = 24 decides",
     control="the matrices have a lower by this",
     violations=(1e-18, 1e-12, 0.1),
+    tests=(TokenData.matrix, values, tokens.weights),
     coarse=[("0.7", BESIDE)],
 )
 def mechanisms_differ(xp, broken=None):

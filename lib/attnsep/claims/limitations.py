@@ -64,6 +64,7 @@ def _perturbed(xp, data, E, eps):
     assumes="|E| ≤ 1 in every entry",
     control="the entries of E reach 1 + this",
     violations=(1e-18, 1e-9),
+    tests=(limitations.weight_bounds, TokenData.matrix, row_scores, weights),
 )
 def perturbed_weights(xp, broken=None):
     errors = [(a, min(size, float(a) / 2)) for a, size in product((A0, A1), (0.02, 0.3))]
@@ -117,6 +118,7 @@ def _fired(xp, data, kernel, E, eps, m, draws, rng):
     "columns",
     control="the entries of E reach 1 + this",
     violations=(0.05, 0.11, 0.13, 0.25),
+    tests=(limitations.fires_bounds, TokenData.matrix, values, signs),
     coarse=[("0.1", LIBRARY)],
 )
 def perturbed_fires(xp, broken=None):
@@ -153,6 +155,7 @@ def perturbed_fires(xp, broken=None):
     # constants are not left to that: they are compared with the library's to 10⁻¹².
     control="the entries of E reach 1 + this",
     violations=(12, 13, 16),
+    tests=(limitations.fires_bounds, TokenData.matrix, values, signs),
 )
 def perturbed_silent(xp, broken=None):
     rng, draws = generator(5302), 20_000
@@ -202,6 +205,7 @@ RIGHT, STILL_FIRES, NO_LONGER_SILENT = 80, 60, 50  # per cent
     # The shares are far from 80 % at ε = 0.01, as they must be for 400 draws to be sure of it.
     control="E is multiplied by 1 + this",
     violations=(3.4, 5),
+    tests=(TokenData.matrix, values, signs),
 )
 def perturbed_silence_breaks_first(xp, broken=None):
     rng, draws, scale = generator(5303), 400, 1 + (broken or 0)
@@ -239,6 +243,7 @@ def _fired_on_drawn(xp, data, kernel, eps, draws, rng):
     assumes="real matrices, K = 4, 4000 draws each",
     control="the noise has standard deviation (1 + this) ν",
     violations=(0.05, 0.09, 0.11, 0.2),
+    tests=(TokenData.matrix, values, any_readout.distance_table, any_readout.several),
 )
 def many_strengths_bounds(xp, broken=None):
     rng, draws, strengths = generator(5304), 4000, (A0, A1, Fraction(1), Fraction(3, 2))
@@ -289,6 +294,7 @@ def _bounded():
     assumes="at most one strength below 1/2",
     control="every strength is lower by this (never below 0)",
     violations=(1.15e-4, 1.25e-4),
+    tests=(any_readout.distance_table, any_readout.several),
 )
 def many_strengths(xp, broken=None):
     strengths = [max(Fraction(0), Fraction(x) - exactly(broken)) for x in STRENGTHS]
@@ -313,6 +319,7 @@ def many_strengths(xp, broken=None):
     uses=["first-coordinate-separates"],
     control="the matrices have a larger by this",
     violations=(1e-18, 1e-9, 0.1),
+    tests=(TokenData.matrix, values),
 )
 def strength_from_linear_entry(xp, broken=None):
     for (n, d), a in product(((2, 3), (12, 8), (256, 66)), (A0, A1, Fraction(2))):
@@ -337,6 +344,7 @@ def strength_from_linear_entry(xp, broken=None):
     assumes="real matrices, 4000 draws each",
     control="the noise has standard deviation (1 + this) ν",
     violations=(0.03, 0.07, 0.08, 0.15),
+    tests=(TokenData.matrix, values, any_readout.recovery_probability),
 )
 def regression_simulated(xp, broken=None):
     rng, draws, within = generator(5305), 4000, Fraction(1, 5)
@@ -397,6 +405,7 @@ def _grid(strengths):
     uses=["regression-simulated", "many-strengths-bounds"],
     control="every strength is lower by this (softmax)",
     violations=(2.5e-4, 2.8e-4),
+    tests=(any_readout.recovery_probability, any_readout.distance_table, any_readout.several),
 )
 def regression(xp, broken=None):
     for n, strength in product(REGRESSED, SOFTMAX_GRID):

@@ -32,6 +32,7 @@ CHAPTER = "main-theorem"
     assumes="a p > 0.1",
     control="a is lower than 0.7 by this, at n = 65536 and d = 16386",
     violations=(0.145, 0.15),
+    tests=(tokens.law, tokens.Law.column_probability, tokens.weights),
     coarse=[("0.7 0.5", BESIDE)],
 )
 def main_theorem_softmax_fires(xp, broken=None):
@@ -79,6 +80,7 @@ LEAST_P = 0.627
     assumes="a ≥ 0.7; p grows with a, and with n from 7 on",
     control="a is lower by this",
     violations=(7.4e-4, 8.1e-4),
+    tests=(tokens.weights,),
     coarse=[("0.7", BESIDE), ("0.1", "the gap of τ, which is what is needed; a p is at least 0.438")],
 )
 def main_theorem_mark_is_seen(xp, broken=None):
@@ -103,6 +105,7 @@ def main_theorem_mark_is_seen(xp, broken=None):
     assumes="checked where the bound is below 1",
     control="the threshold's gap is smaller by this",
     violations=(7e-4, 8e-4),
+    tests=(tokens.law, tokens.Law.fires_bounds),
 )
 def main_theorem_softmax_silent(xp, broken=None):
     yield from _silent((0, A0, GAP), "softmax", broken)
@@ -121,6 +124,7 @@ def main_theorem_softmax_silent(xp, broken=None):
     assumes="n > 9a + 10a²; checked where the bound is below 1",
     control="the threshold's gap is smaller by this",
     violations=(7e-4, 8e-4),
+    tests=(tokens.law, tokens.Law.fires_bounds),
 )
 def main_theorem_linear_silent(xp, broken=None):
     yield from _silent((0, A0, GAP, A1, 1, 3), "linear", broken)
@@ -158,6 +162,7 @@ def _silent(strengths, kernel, broken):
     assumes="a + b ≤ 0.1",
     control="c is lower by this",
     violations=(0, 1e-9),
+    tests=(tokens.law, tokens.Law.column_probability),
 )
 def silent_for_certain(xp, broken=None):
     for (d, t), a, kernel in product(((3, 2), *SHAPES[:3]), (0, A0, Fraction(9, 100)), tokens.KERNELS):
@@ -189,6 +194,7 @@ WORKED = {
     # The laws are step functions of every parameter: nothing nearer moves one of their steps.
     control="the threshold's gap is larger by this",
     violations=(6.6e-4, 7.3e-4),
+    tests=(tokens.law, tokens.Law.fires),
     coarse=[("0.05 0.7 0.5", "the probabilities are step functions of it")],
 )
 def main_theorem_worked_instance(xp, broken=None):
@@ -216,6 +222,7 @@ RIGHT = {"softmax": "0.920", "linear": "0.512"}
     uses=["column-law", "def-network-tokens", "values-in-closed-form"],
     control="the network has this many columns more than the law",
     violations=(2, 3, 40),
+    tests=(TokenData.matrix, values, signs, fires, tokens.law, tokens.Law.fires),
     coarse=[("1000 0.05 0.7 0.5", BESIDE), LEVEL],
 )
 def main_theorem_classifies(xp, broken=None):
@@ -271,6 +278,7 @@ def _listed(table, c, t):
     # Sizes are whole numbers, and the laws behind them step functions of a1: nothing nearer changes one of them.
     control="a1 is lower by this",
     violations=(0.0086, 0.0094),
+    tests=(tokens.sizes,),
     coarse=[("0.05 0.7 0.1 0.01 0.001 0.5 0.9", STAY)],
 )
 def main_theorem_sizes(xp, broken=None):
@@ -308,6 +316,7 @@ def _sizes_by_bound(delta, a0, a1, c, t):
     # At the sizes that the bounds promise the exact errors are far below δ, so there is this much room.
     control="d is smaller by the factor 1 + this, at the same t and m",
     violations=(0.14, 0.155),
+    tests=(tokens.sizes, tokens.errors),
     coarse=[("0.1", "the theorem is true for every a_0 below 1/φ; the sizes that are tried need a_0 w < 0.1 alone")],
 )
 def main_theorem(xp, broken=None):
@@ -331,6 +340,7 @@ def main_theorem(xp, broken=None):
     uses=["main-theorem-sizes"],
     control="the second d is larger by this",
     violations=(1,),
+    tests=(tokens.errors,),
 )
 def token_sizes_not_monotone(xp, broken=None):
     delta, d = 0.1, 97 + (broken or 0)
@@ -353,6 +363,7 @@ def token_sizes_not_monotone(xp, broken=None):
     assumes="a1 = 0.5",
     control="a1 is larger by this",
     violations=(3.8e-5, 4.3e-5),
+    tests=(tokens.law, tokens.Law.fires),
     coarse=[("0.5", BESIDE)],
 )
 def a_half_is_too_weak(xp, broken=None):

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import row_scores, values
-from attnsep.attention.kernels import PAIR, linear, weights
+from attnsep.attention.kernels import PAIR, Linear, linear, weights
 from attnsep.claims.one_column import all_signs
 from attnsep.claims.one_query_weights import EPS, rounding
 from attnsep.claims.token_datasets import A0, A1, GAP, C, token_cases
@@ -79,6 +79,7 @@ WEAK = 0.2
     uses=["lemma-d-2-weights"],
     control="the matrices have a larger by this",
     violations=(1e-18, 1e-12, 0.1),
+    tests=(TokenData.matrix, row_scores, weights),
 )
 def mechanism_1_amplifies(xp, broken=None):
     for data in token_cases():
@@ -104,6 +105,7 @@ def mechanism_1_amplifies(xp, broken=None):
     assumes="n ≥ 3; both sides move one way in a, so the end a = 0.2 decides",
     control="n is smaller than 3 by this, for small a",
     violations=(0, 1),
+    tests="an inequality between two formulas",
 )
 def mechanism_1_from_three_tokens(xp, broken=None):
     weak = (1e-9, 1e-3, 0.05, 0.1, WEAK)
@@ -139,6 +141,7 @@ definition(
     uses=["lemma-d-2-scores", "def-four-mechanisms"],
     control="the matrices have a larger by this",
     violations=(1e-18, 1e-12, 0.1),
+    tests=(TokenData.matrix, mechanisms.outputs, mechanisms.values_closed),
 )
 def raw_values_in_closed_form(xp, broken=None):
     for data, (kernel, normalised) in product(token_cases(), FOUR):
@@ -168,6 +171,7 @@ def raw_values_in_closed_form(xp, broken=None):
     assumes="checked on matrices against all sign vectors",
     control="the matrices have a larger by this",
     violations=(1e-18, 0.0059, 0.0065),
+    tests=(TokenData.matrix, mechanisms.outputs, mechanisms.values_closed, mechanisms.column_probability),
     coarse=[("3", "the check has these signs themselves")],
 )
 def raw_column_law(xp, broken=None):
@@ -208,6 +212,7 @@ def raw_column_law(xp, broken=None):
     assumes="f_lin is normalised, as its name beside f_exp suggests",
     control="α_lin is replaced by its power with exponent 1 − this",
     violations=(1e-18, 1e-13),
+    tests=(Linear.weights,),
 )
 def mechanism_2_no_normaliser(xp, broken=None):
     for data in token_cases():
@@ -235,7 +240,8 @@ def mechanism_2_no_normaliser(xp, broken=None):
     # The reading is off by 0.9, so no small change can make it hold: only the other attention does.
     control="the scores are exponentiated (1) or not (0)",
     violations=(0, 1),
-    coarse=[("0.9", FAR_OFF), ("10 0.05 0.7 0.5", BESIDE)],
+    tests=(tokens.law,),
+    coarse=[("0.9", FAR_OFF), ("10 0.05 0.7 0.5", BESIDE), ("paper.tokens.law", FAR_OFF)],
 )
 def mechanism_2_normalising_preserves(xp, broken=None):
     for n, d in SHAPES:
@@ -258,6 +264,7 @@ def mechanism_2_normalising_preserves(xp, broken=None):
     # The reading is off by nearly 1, so no small change can make it hold: only the other weights do.
     control="the weights are normalised (1) or not (0)",
     violations=(0, 1),
+    tests=(mechanisms.best_threshold,),
     coarse=[("10 0.05 0.7 0.5", BESIDE)],
 )
 def mechanism_2_information_lost(xp, broken=None):
@@ -302,6 +309,7 @@ RAW_WORKED = {
     # The laws are step functions of τ' and of every parameter: nothing nearer moves one of their steps.
     control="τ' is larger by this part of itself",
     violations=(6.6e-4, 7.3e-4),
+    tests=(mechanisms.fires_probability,),
     coarse=[("0.05 0.7 0.5", "the probabilities are step functions of it")],
 )
 def raw_worked_instance(xp, broken=None):
@@ -335,6 +343,7 @@ SEPARATED, TOGETHER, SILENT = 0.94, 0.001, 0.0035
     assumes="half of the way to τ', no sum of signs comes near the threshold: the laws stay as they are until then",
     control="the unnormalised linear threshold goes this part of the way from τ to τ'",
     violations=(0.47, 0.5),
+    tests=(tokens.Law.fires, mechanisms.column_probability),
     coarse=[("0.05 0.7", BESIDE)],
 )
 def only_exp_normalised_separates(xp, broken=None):
@@ -370,6 +379,7 @@ def only_exp_normalised_separates(xp, broken=None):
     assumes="thresholds between values of the two laws that differ by more than 10⁻⁹ of the largest",
     control="linear is normalised by α to the power 1 − this",
     violations=(2.2e-4, 2.4e-4),
+    tests=(mechanisms.best_threshold,),
     coarse=[("0.05 0.7 0.5", BESIDE)],
 )
 def ablation_best_threshold(xp, broken=None):
@@ -430,6 +440,7 @@ ONE_THRESHOLD = (*SHAPES, (36_000, 9002))
     # A smaller c brings every output down together; the differences stay in their limits until steps change places.
     control="c is smaller by this",
     violations=(0.08, 0.087),
+    tests=(mechanisms.column_law, mechanisms.upper_tail),
     coarse=[
         ("0.05 0.7 0.5 50", BESIDE),
         ("0.1", "the card's τ, which the library has; with a number near to it exp normalised separates as well"),
@@ -471,6 +482,7 @@ def one_threshold_for_every_n(xp, broken=None):
     uses=["raw-column-law"],
     control="the law's a is larger by this",
     violations=(0, 0.015, 0.02, 0.5),
+    tests=(mechanisms.best_threshold, TokenData.matrix, mechanisms.outputs, signs, mechanisms.column_probability),
 )
 def ablation_simulated(xp, broken=None):
     rng, draws, (n, d) = generator(4100), 20_000, (104, 28)
@@ -510,6 +522,7 @@ def _first(n, a):
     uses=["values-in-closed-form", "linear-rows-equal"],
     control="a_1 is lower than 0.7 by this",
     violations=(0.5, 0.599, 0.6),
+    tests="it computes one entry in fractions; values-in-closed-form has the library's",
 )
 def mechanism_3_no_linear_classifier(xp, broken=None):
     for n in (2, 3, 10, 1024, 10**6, 10**300):
@@ -533,6 +546,7 @@ def mechanism_3_no_linear_classifier(xp, broken=None):
     assumes="a_0 ≤ 0.1, a_1 ≥ 0.7",
     control="a_0 exceeds 0.1 by this",
     violations=(0.2, 0.21, 0.3),
+    tests=(TokenData.matrix, values),
     coarse=[("0.4", BESIDE)],
 )
 def first_coordinate_separates(xp, broken=None):

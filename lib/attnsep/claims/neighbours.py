@@ -8,7 +8,7 @@ import numpy as np
 
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import query_scores
-from attnsep.attention.kernels import softmax
+from attnsep.attention.kernels import Softmax, softmax
 from attnsep.claims.one_query_weights import rounding
 from attnsep.claims.token_datasets import A0, A1, C
 from attnsep.ledger.framework import Case, at_least, at_most, claim, equal, exactly, generator
@@ -60,6 +60,7 @@ def _true(statement, **reached):
     assumes="whole numbers; for softmax times log 2, so that its weights are rational",
     control="the first entry of λq is larger by this",
     violations=(1e-12, 1),
+    tests="its weights are fractions, made in the check",
 )
 def scaled_queries_look_alike(xp, broken=None):
     rng = generator(6401)
@@ -96,6 +97,7 @@ def scaled_queries_look_alike(xp, broken=None):
     uses=["all-ones-scores", "lemma-4-1-softmax-flat"],
     control="A is divided by the power (1 − this)/2 of L instead",
     violations=(1e-18, 1e-12, 1),
+    tests=(TokenData.matrix, query_scores, Softmax.weights),
 )
 def bounded_entries_disperse(xp, broken=None):
     for (n, d), a in product(((2, 3), (3, 5), (12, 8), (6000, 62)), (Fraction(0), A0, A1, Fraction(3, 2))):
@@ -133,6 +135,7 @@ def _largest_weights(B, n, d):
     assumes="all entries in [−B, B]",
     control="the entries reach (1 + this) B",
     violations=(1e-18, 1e-11, 0.5),
+    tests=(query_scores, Softmax.weights),
 )
 def spike_needs_root_log_entries(xp, broken=None):
     for B, n, d in product((0.1, 1.0, 2.5), (2, 10, 3000), (1, 8)):
@@ -159,6 +162,7 @@ def spike_needs_root_log_entries(xp, broken=None):
     "the limits follow by the law of large numbers",
     control="this share of the law of k is replaced by independent fair signs",
     violations=(1e-18, 1e-10, 1),
+    tests="an integral over Gaussian tokens, which the library does not have",
 )
 def gaussian_prompt_limit(xp, broken=None):
     nodes, mass = np.polynomial.hermite_e.hermegauss(48)
@@ -199,6 +203,7 @@ def _degrees(n):
     assumes="β a whole number",
     control="every score is larger by this times L before it is raised to β",
     violations=(1e-12, 1),
+    tests="its weights are fractions, made in the check",
 )
 def polynomial_degree_window(xp, broken=None):
     shift = exactly(broken)
@@ -253,6 +258,7 @@ def memories():
     assumes="distinct keys, whole numbers; softmax at log 2 times whole scores",
     control="one entry of V' − V is larger by this",
     violations=(1e-12, 1),
+    tests="its weights are fractions, made in the check",
 )
 def linear_state_collision(xp, broken=None):
     for K, independent in memories():
@@ -297,6 +303,7 @@ OTHERS, LINEAR = 0.93, 0.999  # the least entropy of other rows, over log n
     assumes="closed form; the limit, which holds for 1/φ < a < 1, is checked at these four n",
     control="a is lower by this",
     violations=(5.4e-4, 6e-4),
+    tests=(tokens.weights,),
 )
 def one_spiky_row(xp, broken=None):
     a = A1 - exactly(broken)

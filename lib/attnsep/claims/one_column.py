@@ -86,6 +86,7 @@ def all_signs(d):
     uses=["values-in-closed-form", "def-network-tokens", "def-threshold"],
     control="g is smaller by this, so that ties exceed",
     violations=(0, 1e-9),
+    tests=(exact_gains.gains, reference.matmul),
 )
 def column_threshold(xp, broken=None):
     for data, _, gains, columns in rational_columns():
@@ -114,6 +115,7 @@ def column_threshold(xp, broken=None):
     assumes="checked against all sign vectors, ties among them",
     control="the law's gap is smaller by this, so that ties fire",
     violations=(0, 1e-9),
+    tests=(exact_gains.gains, reference.matmul, tokens.Law.column_probability),
     coarse=[("0.125 0.5", WHOLE)],
 )
 def column_law(xp, broken=None):
@@ -153,6 +155,7 @@ TIES = (
     uses=["column-threshold"],
     control="c is larger by this",
     violations=(0, 1e-12),
+    tests=(tokens.Law.least_plus,),
 )
 def column_ties(xp, broken=None):
     for n, t, a, c, (first, own, last) in TIES:
@@ -187,6 +190,7 @@ def column_ties(xp, broken=None):
     uses=["column-law"],
     control="the law's gap is larger by this",
     violations=(0, 0.012, 0.015, 0.1),
+    tests=(TokenData.matrix, values, signs, tokens.law, tokens.Law.column_probability),
     coarse=[("20000 0.05 0.7 0.6", BESIDE), LEVEL],
 )
 def column_law_simulated(xp, broken=None):
@@ -214,6 +218,7 @@ def column_law_simulated(xp, broken=None):
     assumes="a w < 0.1 in every row",
     control="the law's gap is smaller by this",
     violations=(7e-4, 8e-4),
+    tests=(tokens.law, tokens.Law.column_bounds, tokens.Law.column_probability),
 )
 def column_hoeffding(xp, broken=None):
     constants = (Fraction(1, 10), C, Fraction(4, 5))

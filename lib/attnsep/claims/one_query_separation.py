@@ -64,6 +64,7 @@ definition(
     assumes="non-negative weights that sum to 1",
     control="the weights sum to 1 + this",
     violations=(0, 1e-9),
+    tests="an inequality between any weights; the library only gives it some to try",
 )
 def norm_at_most_max(xp, broken=None):
     for n, r, u in score_vectors():
@@ -120,6 +121,7 @@ def _below(tails, stated, ours, broken, **reached):
     assumes="every score in [ℓ, h]; for h > ℓ the bound is not sharp, since ‖f‖² is at most (1+r)²/(4r)/n, r = e^(h−ℓ)",
     control="the bound's exponent is larger by the factor 1 + this",
     violations=(0.007, 0.0073),
+    tests=(sign_sums.sum_law, one_query.softmax_flat_column),
 )
 def softmax_column_flat(xp, broken=None):
     yield from _columns_on_v0(lambda n, r, s: one_query.softmax_flat_column(n, 1.0, 1.0 + math.log(r), s), broken)
@@ -137,6 +139,7 @@ def softmax_column_flat(xp, broken=None):
     assumes="every score in [ℓ, h]; for h > ℓ the bound is not sharp, since ‖f‖² is at most (1+r)²/(4r)/n, r = h/ℓ",
     control="the bound's exponent is larger by the factor 1 + this",
     violations=(0.007, 0.0073),
+    tests=(sign_sums.sum_law, one_query.linear_flat_column),
 )
 def linear_column_flat(xp, broken=None):
     yield from _columns_on_v0(lambda n, r, s: one_query.linear_flat_column(n, 0.5, 0.5 * r, s), broken)
@@ -154,6 +157,7 @@ def linear_column_flat(xp, broken=None):
     assumes="non-negative weights that sum to 1",
     control="this × f_j is taken from one ordinary weight, which turns negative, and given to another",
     violations=(0, 9e-5, 1.1e-4),
+    tests=(sign_sums.tail,),
 )
 def softmax_column_spike(xp, broken=None):
     for n, marked, u in spiked_vectors():
@@ -184,6 +188,7 @@ def spiked_vectors():
     assumes="τ < 2f_j − 1",
     control="τ = 2f_j − 1 + this",
     violations=(-1e-9, 0),
+    tests=(sign_sums.tail, sign_sums.fires_probability),
 )
 def spike_column_half(xp, broken=None):
     for n, marked, u in spiked_vectors():
@@ -212,6 +217,7 @@ def spike_column_half(xp, broken=None):
     assumes="(Ax)_j = κ log n, every other score in [ℓ, h]",
     control="the other scores lie below ℓ by this × ℓ",
     violations=(1e-18, 1e-12),
+    tests=(QueryData.matrix, one_query.linear_spike_norm),
 )
 def linear_spike_norm(xp, broken=None):
     for data, v, rng in query_cases(spike=True):
@@ -239,6 +245,7 @@ def linear_spike_norm(xp, broken=None):
     assumes="(Ax)_j = κ log n, every other score in [ℓ, h]",
     control="the bound's exponent is larger by the factor 1 + this",
     violations=(0.0123, 0.0126),
+    tests=(sign_sums.sum_law, one_query.linear_spike_column),
 )
 def linear_column_spike(xp, broken=None):
     for n, r, u in score_vectors():
@@ -273,6 +280,7 @@ def _below_spiked(tails, n, high, marked, broken):
     assumes="ℓ < h, every other score in [ℓ, h]; checked against a grid of scores",
     control="one score lies above h by this × h",
     violations=(0, 1e-9),
+    tests=(one_query.worst_scores,),
 )
 def norm_worst(xp, broken=None):
     ranges = ((1, Fraction(7, 6)), (1, 2), (Fraction(1, 3), Fraction(10, 3)))
@@ -314,6 +322,7 @@ def _norm(scores):
     assumes="independent columns",
     control="this many more columns repeat the first one, and the law counts them",
     violations=(0, 1),
+    tests=(fires, sign_sums.tail),
 )
 def fires_iff_a_column_exceeds(xp, broken=None):
     # Weights and thresholds are multiples of 1/16, so that matrices of all signs give exact sums, ties included.
@@ -345,6 +354,7 @@ def fires_iff_a_column_exceeds(xp, broken=None):
     assumes="the law's number of columns",
     control="the network has this many columns more than the law",
     violations=(0, 1, 12),
+    tests=(QueryData.matrix, signs, fires, one_query.query_fires_probability),
     coarse=[("1000 16 4 0.3 1.2", BESIDE), LEVEL],
 )
 def firing_frequency(xp, broken=None):
@@ -380,6 +390,7 @@ def firing_frequency(xp, broken=None):
     assumes="κ > 1 and 0 < τ < 2f_j − 1",
     control="τ = 2f_j − 1 + this, for the least f_j",
     violations=(-1e-10, 1e-10),
+    tests=(one_query.softmax_spike, one_query.query_errors_exact, one_query.query_errors_bound),
 )
 def one_query_theorem(xp, broken=None):
     for n, m, (low, high, spike) in product((2, 3, 10, 61, 200), (1, 4, 50), QUERY_RANGES):
@@ -421,6 +432,7 @@ QUERY_RANGES = (
     # The sizes come from a scan and leave some room at the κ for which they were found.
     control="κ is lower by this, at the same n and m",
     violations=(0.039, 0.043),
+    tests=(one_query.query_sizes_bound, one_query.query_errors_exact),
 )
 def one_query_separates(xp, broken=None):
     for delta, tau, spike in product((0.5, 0.1, 0.125, 0.01, 0.001), (0.5, 0.75), (SPIKE, 1.5)):
@@ -451,6 +463,7 @@ def _listed(place):
     assumes="κ = 4",
     control="κ is lower by this",
     violations=(5.8e-4, 6.2e-4),
+    tests=(one_query.query_sizes_bound, one_query.query_sizes_exact),
     coarse=[("1.2 1.4 0.5 0.1 0.01 0.001", STAY)],
 )
 def one_query_sizes(xp, broken=None):
@@ -492,6 +505,7 @@ def _in_words(delta, words):
     assumes="flat scores",
     control="the second n is larger by this",
     violations=(1,),
+    tests=(one_query.query_errors_exact,),
 )
 def one_query_not_monotone(xp, broken=None):
     for name, (last, first, m) in SIZES.items():

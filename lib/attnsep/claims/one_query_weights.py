@@ -8,7 +8,7 @@ import numpy as np
 
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import query_scores
-from attnsep.attention.kernels import linear, softmax, weights
+from attnsep.attention.kernels import Linear, Softmax, linear, softmax, weights
 from attnsep.ledger.framework import BESIDE, Case, at_least, at_most, claim, definition, equal, generator, within
 from attnsep.paper import one_query
 from attnsep.paper.one_query import QueryData
@@ -132,6 +132,7 @@ def _split(f, data):
     assumes="all scores positive",
     control="one token is divided by α times 1 + this",
     violations=(1e-18, 1e-12),
+    tests=(QueryData.matrix, weights),
 )
 def normaliser_keeps_ratios(xp, broken=None):
     for data, v, rng in query_cases(spike=True):
@@ -153,6 +154,7 @@ def normaliser_keeps_ratios(xp, broken=None):
     uses=["def-softmax-weights"],
     control="one token's shift is larger by this",
     violations=(1e-18, 1e-12),
+    tests=(Softmax.weights,),
 )
 def softmax_ignores_shifts(xp, broken=None):
     for data, v, _ in query_cases(spike=True):
@@ -176,6 +178,10 @@ def softmax_ignores_shifts(xp, broken=None):
     uses=["def-linear-weights"],
     control="one token's factor is larger by this times itself",
     violations=(1e-18, 1e-13),
+    tests=(Linear.weights,),
+    coarse=[
+        ("attention.kernels.Linear.weights", "the faults tried are factors, and weights with a factor ignore scale too")
+    ],
 )
 def linear_ignores_scale(xp, broken=None):
     for data, v, _ in query_cases(spike=True):
@@ -197,6 +203,7 @@ def linear_ignores_scale(xp, broken=None):
     uses=["def-query-data"],
     control="B x = this × ‖x‖² instead of 0, in every row",
     violations=(1e-24, 1e-17),
+    tests=(QueryData.matrix, query_scores),
 )
 def query_data_matrices(xp, broken=None):
     for spike in (False, True):
@@ -224,6 +231,7 @@ def query_data_matrices(xp, broken=None):
     assumes="every score in [ℓ, h]",
     control="one score lies above h by this, the others at ℓ",
     violations=(1e-18, 1e-12),
+    tests=(QueryData.matrix, query_scores, Softmax.weights, one_query.softmax_flat),
 )
 def softmax_is_flat(xp, broken=None):
     yield from _flat(softmax, one_query.softmax_flat, xp, broken)
@@ -240,6 +248,7 @@ def softmax_is_flat(xp, broken=None):
     assumes="every score in [ℓ, h]",
     control="one score lies above h by this, the others at ℓ",
     violations=(1e-24, 1e-18),
+    tests=(QueryData.matrix, query_scores, Linear.weights, one_query.linear_flat),
 )
 def linear_is_flat(xp, broken=None):
     yield from _flat(linear, one_query.linear_flat, xp, broken)
@@ -266,6 +275,7 @@ def _flat(kernel, band, xp, broken):
     assumes="(Ax)_j = κ log n, every other score in [ℓ, h]",
     control="the marked score lies below κ log n by this, the others at h",
     violations=(1e-18, 1e-12),
+    tests=(QueryData.matrix, query_scores, Softmax.weights, one_query.softmax_spike),
 )
 def softmax_sees_the_spike(xp, broken=None):
     for data, v, rng in query_cases(spike=True):
@@ -290,6 +300,7 @@ def softmax_sees_the_spike(xp, broken=None):
     assumes="(Ax)_j = κ log n, every other score in [ℓ, h]",
     control="the other scores lie below ℓ by this × ℓ",
     violations=(1e-18, 1e-13),
+    tests=(QueryData.matrix, query_scores, Linear.weights, one_query.linear_spike),
 )
 def linear_misses_the_spike(xp, broken=None):
     for data, v, rng in query_cases(spike=True):
@@ -318,6 +329,16 @@ def linear_misses_the_spike(xp, broken=None):
     assumes="the score vector is a corner of the data set",
     control="the one differing score is this × (h − ℓ) away from its corner",
     violations=(1e-24, 1e-12),
+    tests=(
+        one_query.softmax_flat,
+        QueryData.matrix,
+        query_scores,
+        Softmax.weights,
+        one_query.linear_flat,
+        Linear.weights,
+        one_query.softmax_spike,
+        one_query.linear_spike,
+    ),
 )
 def lemma_is_sharp(xp, broken=None):
     ranges_and_sizes = {(data.n, data.low, data.high): (data, rng) for data, _, rng in query_cases(spike=False)}
@@ -401,6 +422,7 @@ def _factor_two(kernel, ratio, xp, broken):
     assumes="h − ℓ ≤ log 2",
     control="one score lies below ℓ by log(1 + this), the others at h",
     violations=(4.5e-6, 5.5e-6),
+    tests=(QueryData.matrix, query_scores, Softmax.weights),
 )
 def softmax_within_factor_two(xp, broken=None):
     yield from _factor_two(softmax, lambda low, r: low + math.log(r), xp, broken)
@@ -418,6 +440,7 @@ def softmax_within_factor_two(xp, broken=None):
     assumes="h ≤ 2ℓ",
     control="one score lies below ℓ by a factor 1 + this, the others at h",
     violations=(4.5e-6, 5.5e-6),
+    tests=(QueryData.matrix, Linear.weights),
 )
 def linear_within_factor_two(xp, broken=None):
     yield from _factor_two(linear, lambda low, r: low * r, xp, broken)
@@ -436,6 +459,7 @@ def linear_within_factor_two(xp, broken=None):
     assumes="the corner with one small score below, the corner with one large score above",
     control="the corners are exchanged for mixtures of both: this × the wrong one",
     violations=(4.8e-7, 5.1e-7),
+    tests="it is about fractions; that they are the library's weights is lemma-4-1-sharp",
 )
 def factor_two_breaks(xp, broken=None):
     swap = Fraction(broken or 0)
@@ -462,6 +486,7 @@ def factor_two_breaks(xp, broken=None):
     assumes="κ = 4",
     control="κ is lower by this",
     violations=(2, 2.89, 2.91),
+    tests=(QueryData.matrix, Linear.weights),
     coarse=[("1.2 1.4 4", BESIDE), ("0.5", "a half is what a separation needs; the least weight is 0.919, at n = 2")],
 )
 def spike_with_defaults(xp, broken=None):
@@ -489,6 +514,7 @@ def spike_with_defaults(xp, broken=None):
     assumes="every ordinary score in [ℓ, h]; the limits checked at n = 10³⁰⁰ and |κ − 1| ≥ 0.05, to 10⁻⁶",
     control="the ordinary scores lie below ℓ by this",
     violations=(1e-18, 1e-12),
+    tests=(QueryData.matrix, query_scores, Softmax.weights, one_query.spike_weight),
 )
 def softmax_spike_threshold(xp, broken=None):
     for data, v, rng in query_cases(spike=True):

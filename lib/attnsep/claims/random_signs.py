@@ -77,6 +77,7 @@ def norm_squared(weights):
     assumes="independent signs",
     control="the first this many signs are one and the same",
     violations=(1, 2),
+    tests=(tail,),
     coarse=[("0.5", WHOLE)],
 )
 def sign_sum_law(xp, broken=None):
@@ -107,6 +108,7 @@ def all_signs(n):
     assumes="independent signs",
     control="the first this many signs are one and the same",
     violations=(1, 2, 10),
+    tests=(sum_law, hoeffding),
 )
 def hoeffding_one_sided(xp, broken=None):
     for w in weight_vectors():
@@ -127,6 +129,7 @@ def hoeffding_one_sided(xp, broken=None):
     assumes="independent signs",
     control="the factor 2 is lowered by this",
     violations=(0.35, 0.352, 1),
+    tests=(sum_law, hoeffding),
 )
 def hoeffding_two_sided(xp, broken=None):
     for w in weight_vectors():
@@ -153,6 +156,7 @@ EVEN, LAST = 6, 200
     assumes="for even n: n ≥ 6",
     control="the even n start lower by this",
     violations=(1, 2),
+    tests=(sum_law, hoeffding),
 )
 def hoeffding_needs_its_factor(xp, broken=None):
     for n in range(1, LAST + 1):
@@ -177,6 +181,7 @@ def hoeffding_needs_its_factor(xp, broken=None):
     assumes="all signs equal",
     control="this many signs are independent of the others",
     violations=(0, 1),
+    tests=(sum_law, hoeffding),
 )
 def equal_signs_break_hoeffding(xp, broken=None):
     cancelling = ([1, -1], [2, -1], [3, 1, -2], [5, -1], [1] * 9 + [-1] * 5)
@@ -202,6 +207,7 @@ def equal_signs_break_hoeffding(xp, broken=None):
     # At s = n the sides are 2^-n and 2^-n/(n + 1): the factor n + 1 covers for a base that is lower by less than this.
     control="the base 2 is lower by this",
     violations=(0.0135, 0.014),
+    tests="it counts the signs itself, in whole numbers",
 )
 def hoeffding_exponent(xp, broken=None):
     base = 2 - (broken or 0)

@@ -50,6 +50,7 @@ def loss(xp, q, k, kernel):
     uses=["def-recall"],
     control="the attention has this many features more",
     violations=(1,),
+    tests=(recall_floor, attend),
 )
 def recall_floor_holds(xp, broken=None):
     rng, more = generator(5410), int(broken or 0)
@@ -74,6 +75,7 @@ def recall_floor_holds(xp, broken=None):
     uses=["def-recall"],
     control="two neighbouring keys have moved together by this share of their distance",
     violations=(1.1e-4, 1.35e-4),
+    tests=(attend,),
 )
 def recall_in_the_plane(xp, broken=None):
     for n in (2, 3, 10, 100):
@@ -132,6 +134,7 @@ def best(kernel, n):
     assumes="training to the stated rule; read from the stored table",
     control="the floor is that of 64 − this features",
     violations=(1,),
+    tests=(table.scores, recall_floor),
 )
 def recall_learnt(xp, broken=None):
     for n in TRAINED:
@@ -159,6 +162,7 @@ def recall_learnt(xp, broken=None):
     assumes="their losses are reported, not recomputed",
     control="their losses are multiplied by 1 + this",
     violations=(1.6e-4, 1.8e-4),
+    tests=(table.scores,),
     coarse=[("7", "it counts the sizes that the statement lists")],
 )
 def recall_reproduces(xp, broken=None):
@@ -189,6 +193,7 @@ def recall_reproduces(xp, broken=None):
     # Between two kernels there is no third in the stored table.
     control="at 1 elu+1 takes its place",
     violations=(1,),
+    tests=(table.scores, recall_floor),
 )
 def recall_learnt_linear(xp, broken=None):
     kernel = "elu+1" if broken else "linear"
@@ -222,6 +227,7 @@ def answered(kernel, n):
     # The stored table has no sizes between these.
     control="the runs of elu+1 have n divided by 2 to this",
     violations=(1,),
+    tests=(table.scores,),
 )
 def mqar_learnt(xp, broken=None):
     for n in MQAR:

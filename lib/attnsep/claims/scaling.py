@@ -34,6 +34,7 @@ QUESTION = "Open Question 2"
     uses=["values-in-closed-form"],
     control="the closed form's a is larger by this",
     violations=(1e-18, 1e-12),
+    tests=(TokenData.matrix, values, tokens.law, tokens.Law.values),
 )
 def scaling_matrices(xp, broken=None):
     for (n, d), a, kernel in product(((1024, 34), (65536, 10)), (A0, A1), tokens.KERNELS):
@@ -69,6 +70,7 @@ def scaling_matrices(xp, broken=None):
     "and for a1 = 0.62 at t = 10²⁹⁰",
     control="the data's a1 is lower by this",
     violations=(0.002, 0.003),
+    tests=(scaling.column_limit, tokens.errors, scaling.accuracies),
     coarse=[("0.1", "a_0 may be larger, up to 1/φ; the threshold's 0.1 is in the library, whose tests try others")],
 )
 def scaling_in_d(xp, broken=None):
@@ -110,6 +112,7 @@ def _listed(sizes):
     assumes="checked at these five n",
     control="a1 is larger by this",
     violations=(5e-5, 6e-5),
+    tests=(tokens.weights, tokens.law, tokens.Law.column_probability),
     coarse=[
         ("0.7 0.5", BESIDE),
         ("12 6", "the law is nearer still"),
@@ -142,6 +145,7 @@ def scaling_late_step(xp, broken=None):
     "the two rows",
     control="d is 7 + this, at c = 0.5: a multiple of 5 makes d − 2 classes tie",
     violations=(-1, 0),
+    tests=(scaling.width_limit, tokens.law, tokens.Law.column_probability),
 )
 def scaling_in_n(xp, broken=None):
     widths = (3, 4, 6, 13, 34, 66, 200, 1025) if broken is None else (7 + broken,)
@@ -175,6 +179,7 @@ def _width_limit(d, a, c, kernel):
     assumes="b > 0.1",
     control="c is larger by this, which brings b from 0.101 to 0.1",
     violations=(9e-4, 0.0011),
+    tests=(tokens.law, tokens.Law.column_probability),
 )
 def scaling_width_floor(xp, broken=None):
     for d, t, a, kernel in product((3, 4, 7, 30), (2, 100, 10**290), (0, A0, A1), tokens.KERNELS):
@@ -199,6 +204,7 @@ def scaling_width_floor(xp, broken=None):
     "from the limit; Hoeffding's exponent is further away than that where b is 0.3 or 0.2",
     control="the threshold's gap is larger by this",
     violations=(2e-4, 3e-4),
+    tests=(tokens.law,),
 )
 def scaling_rate(xp, broken=None):
     data_sets = ((0, "softmax"), (A0, "softmax"), (GAP, "softmax"), (A0, "linear"), (A1, "linear"))
@@ -231,6 +237,7 @@ def _rate(x):
     "suffice, nor 0.3, 0.5 or 0.8 times it; 1.15 times it does at 10⁻²⁰ and 1.01 times at 10⁻³⁰⁰, and m is within 1",
     control="the threshold's gap is smaller by this",
     violations=(7.8e-5, 8.8e-5),
+    tests=(tokens.Law.column_probability,),
 )
 def scaling_smallest_sizes(xp, broken=None):
     for c, t, power in product(("0.7", "0.8"), (1, 4), (20, 50, 100, 200, 300)):
@@ -258,6 +265,7 @@ def scaling_smallest_sizes(xp, broken=None):
     uses=["linear-rows-equal"],
     control="a1 is larger by this in the weights",
     violations=(1e-20, 1),
+    tests="an identity between fractions of n and a",
 )
 def scaling_margin_linear(xp, broken=None):
     for n, a0, a1 in product(FAR, (Fraction(0), A0, GAP), (A1, Fraction(1), Fraction(5))):
@@ -281,6 +289,7 @@ def scaling_margin_linear(xp, broken=None):
     assumes="∼ is checked as: at n = 10³⁰⁰ the ratio is within 10⁻⁹ of 1",
     control="the weights have an a1 that is lower by this",
     violations=(1e-12, 0.2),
+    tests="it needs more digits than the library's doubles have",
 )
 def scaling_margin_softmax(xp, broken=None):
     for n, a0, a1 in product((*FAR, 10**6), (Fraction(0), A0, GAP), (A1, Fraction(9, 10), Fraction(1))):

@@ -41,6 +41,7 @@ LIMIT = PERCENT / 100
     assumes="checked at 121 points, n up to 10²⁸⁵, most of them drawn at random",
     control="the law of one point has this many columns more than the map, 10¹⁰ and π near 10⁻²⁰",
     violations=(0, 1),
+    tests=(fires_map, tokens.law, tokens.Law.fires),
 )
 def map_is_the_law(xp, broken=None):
     rng = generator(6300)
@@ -78,6 +79,7 @@ def random_point(rng):
     uses=["map-is-the-law", "column-ties"],
     control="c is larger by this, so that nothing ties",
     violations=(1e-20, 0.0001),
+    tests=(column_map,),
 )
 def map_decides_ties(xp, broken=None):
     more, gaps = exactly(broken), [GAP, GAP - Fraction(1, 10**30)]
@@ -103,6 +105,7 @@ def map_decides_ties(xp, broken=None):
     assumes="all else equal",
     control="c falls with the gap, by this times as much",
     violations=(0.33, 0.36),
+    tests=(column_map, fires_map),
 )
 def map_monotone(xp, broken=None):
     gap = [Fraction(k, 100) for k in range(41)]
@@ -157,6 +160,7 @@ def _moves(name):
     assumes="each change is 10⁻⁶ at least",
     control="every pair of points lies this many of its steps further on",
     violations=(0, 1),
+    tests=(fires_map,),
 )
 def map_not_monotone(xp, broken=None):
     for name, pairs in FALLS_AND_RISES.items():
@@ -206,6 +210,7 @@ ENDS = {name: ends for name, (_, ends) in MOVES.items()}
     assumes="t = 4 stays where d moves; one step beyond these ends an error exceeds 1 %, but where c, d, t end",
     control="the limit is larger by this",
     violations=(1.2e-5, 1.5e-5),
+    tests=(error_map, steps_within),
 )
 def one_parameter_at_a_time(xp, broken=None):
     for name, (moved, ends) in MOVES.items():
@@ -272,6 +277,7 @@ def _between(rng, low, high):
     assumes="all seven ranges; checked at the bounds' worst corners and at 60 points with d ≤ 2400, n up to 10³⁰⁰",
     control="m is smaller by this at the corner where 35 is the least",
     violations=(1,),
+    tests=(tokens.errors, error_map, worst),
 )
 def robust_region(xp, broken=None):
     if broken is None:
@@ -327,6 +333,7 @@ def _power(number):
     uses=["robust-region"],
     control="the parameter goes back by this share of the way to the region",
     violations=(0.05, 0.06),
+    tests=(error_map, worst),
 )
 def robust_region_walls(xp, broken=None):
     for corner, name, outside in WALLS:
@@ -372,6 +379,7 @@ CHOICES, DRAWS = 16, 1000
     uses=["map-is-the-law", "def-network-tokens", "values-in-closed-form"],
     control="the networks have this many columns more than the map",
     violations=(2, 3, 6),
+    tests=(error_map, TokenData.matrix, values, signs),
     coarse=[("16 1000", BESIDE), ("0.01", "it sorts the choices, and none lies near it"), LEVEL],
 )
 def random_parameters(xp, broken=None):

@@ -56,6 +56,7 @@ def _gap(first, second):
     assumes="both matrices are n × d",
     control="A2 has this many rows more than A1",
     violations=(1, 2),
+    tests=(reference.kronecker,),
 )
 def kronecker_shape(xp, broken=None):
     for n, d in SIZES:
@@ -76,6 +77,7 @@ def kronecker_shape(xp, broken=None):
     assumes="vec stacks rows",
     control="vec stacks columns of X + Xᵀ + this × (X − Xᵀ)",
     violations=(0, 1),
+    tests=(reference.kronecker_scores, reference.matmul, reference.transpose),
 )
 def tensor_trick(xp, broken=None):
     rng = generator(1101)
@@ -99,6 +101,7 @@ def tensor_trick(xp, broken=None):
     uses=["tensor-trick"],
     control="the simpler condition X = Xᵀ in its place, on an X with an unseen antisymmetric part times this",
     violations=(0, 1),
+    tests=(reference.kronecker_scores,),
 )
 def vec_order_matters(xp, broken=None):
     rng = generator(1102)
@@ -126,6 +129,7 @@ def vec_order_matters(xp, broken=None):
     uses=["tensor-trick"],
     control="the thin products get an X with one entry off by this",
     violations=(1e-20, 1e-12),
+    tests=(reference.kronecker_scores, row_scores),
 )
 def scores_without_kronecker(xp, broken=None):
     rng = generator(1103)

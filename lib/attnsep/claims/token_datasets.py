@@ -8,7 +8,7 @@ import numpy as np
 
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import row_scores
-from attnsep.attention.kernels import softmax
+from attnsep.attention.kernels import Softmax, softmax
 from attnsep.claims.one_query_weights import EPS, rounding
 from attnsep.ledger.framework import BESIDE, Case, at_most, claim, definition, equal
 from attnsep.paper import tokens
@@ -86,6 +86,7 @@ def _own(data):
     uses=["def-token-data"],
     control="n = (d − 2)t + this, with d ≥ 4",
     violations=(0, 1),
+    tests=(TokenData.classes,),
 )
 def token_classes_equal(xp, broken=None):
     for data in token_cases():
@@ -107,6 +108,7 @@ def token_classes_equal(xp, broken=None):
     uses=["def-token-data", "tensor-trick"],
     control="X = 1 1ᵀ + this × I",
     violations=(1e-18, 1e-12),
+    tests=(TokenData.matrix, row_scores),
 )
 def all_ones_scores(xp, broken=None):
     for data in token_cases():
@@ -126,6 +128,7 @@ def all_ones_scores(xp, broken=None):
     uses=["def-token-data", "def-self-attention"],
     control="X = I + this × 1 1ᵀ",
     violations=(1e-18, 1e-12),
+    tests=(TokenData.matrix, row_scores, Softmax.weights),
 )
 def identity_weight(xp, broken=None):
     for data in token_cases():
@@ -151,6 +154,7 @@ def identity_weight(xp, broken=None):
     assumes="a² + b² < 1; the weight falls as c or t grows, so c = 0.3 and t = 1 decide; checked at n = 10³⁰⁰",
     control="c is lower than 0.3 by this",
     violations=(9e-6, 1.1e-5),
+    tests=(tokens.weights,),
     coarse=[("0.7 1000 10^300", BESIDE)],
 )
 def identity_weights_fail(xp, broken=None):

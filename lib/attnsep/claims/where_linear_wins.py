@@ -74,6 +74,7 @@ def _pair(classes, t, a, c, gap=None):
     assumes="ρt an integer",
     control="the first unmarked token has this strength too",
     violations=(1e-18, 1e-12),
+    tests=(CountData.matrix, values, where_linear_wins.marked_mass),
 )
 def count_values(xp, broken=None):
     for (classes, t), a, c, share, kernel in product(
@@ -103,6 +104,7 @@ def count_values(xp, broken=None):
     assumes="checked where all weights are rational: a = 1, 2, 4, and all sign vectors",
     control="the law's g is lower by this",
     violations=(0, 1e-30, 0.1),
+    tests=(where_linear_wins.column_probability,),
 )
 def count_law(xp, broken=None):
     for (classes, t), a, c, kernel in product(((1, 4), (2, 4), (4, 4), (5, 8)), (1, 2, 4), ("0.375", "0.5"), PAIR):
@@ -139,6 +141,7 @@ def _enumerated(data, kernel):
     assumes="checked at (n, d) = (24, 8) and (80, 22), a = 0.7 and 2, c = 0.5",
     control="the law's g is larger by this",
     violations=(1e-4, 6e-4, 7e-4, 0.01),
+    tests=(CountData.matrix, values, signs, where_linear_wins.fires_probability),
 )
 def count_law_simulated(xp, broken=None):
     rng, draws, m = generator(5310), 2000, 3
@@ -177,6 +180,13 @@ def _sizes(a, c):
     assumes="a > 0",
     control="the network's g is larger by this",
     violations=(0.0066, 0.0071),  # at 0.004 the first probability falls below 1/8, by less than doubles can tell
+    tests=(
+        where_linear_wins.slack,
+        where_linear_wins.miss_bound,
+        where_linear_wins.fires_probability,
+        where_linear_wins.column_probability,
+        where_linear_wins.midpoint,
+    ),
 )
 def counting_linear(xp, broken=None):
     shift = exactly(broken)
@@ -213,6 +223,12 @@ def first_size(classes, a, factor=1):
     assumes="n > n₀(a)",
     control="the inverse temperature is 1 − this",
     violations=(0.004, 0.005),
+    tests=(
+        where_linear_wins.critical_gain,
+        where_linear_wins.slack,
+        where_linear_wins.miss_bound,
+        where_linear_wins.column_probability,
+    ),
 )
 def counting_softmax(xp, broken=None):
     kernel = f"softmax:{Fraction(1) - exactly(broken)}"
@@ -235,6 +251,7 @@ def counting_softmax(xp, broken=None):
     assumes="n > n₀(a), 2c > a − g",
     control="the inverse temperature is 1 − this",
     violations=(0.04, 0.05),
+    tests=(where_linear_wins.differ_probability, where_linear_wins.differ_bound, sign_sums.fires_probability),
 )
 def counting_softmax_cannot(xp, broken=None):
     kernel = f"softmax:{Fraction(1) - exactly(broken)}"
@@ -260,6 +277,7 @@ def counting_softmax_cannot(xp, broken=None):
     assumes="any g",
     control="where the bound is attained a is 1.1 + this",
     violations=(0.013, 0.0142),
+    tests=(where_linear_wins.any_threshold_bound, where_linear_wins.marked_mass, where_linear_wins.differ_probability),
 )
 def counting_any_threshold(xp, broken=None):
     for (classes, t), a, c in product(((2, 4), (33, 4), (256, 4)), STRENGTHS, ("0.1", "0.5", "0.9")):
@@ -305,6 +323,7 @@ COLUMNS, INSTANCE = 10, {"n": 1024, "d": 258, "a": "0.7", "c": "0.5"}
     control="a is larger by this",
     # The law is a step function of a: no smaller step changes a probability.
     violations=(0.008, 0.01),
+    tests=(where_linear_wins.fires_probability,),
 )
 def counting_worked_instance(xp, broken=None):
     for (kernel, share), digits in WORKED.items():
@@ -329,6 +348,7 @@ def counting_worked_instance(xp, broken=None):
     assumes="a > 0, β ≥ 0; β at which R is within 10⁻⁶ of K_ρ among them",
     control="the network's β is smaller by this, or 0",
     violations=(4.5e-9, 5e-9),
+    tests=(where_linear_wins.column_probability, where_linear_wins.slack, where_linear_wins.miss_bound),
 )
 def counting_window(xp, broken=None):
     betas = [Fraction(x, 100) for x in (0, 1, 10, 18, 19, 100)]

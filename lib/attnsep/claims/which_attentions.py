@@ -78,6 +78,7 @@ definition(
     uses=["def-kernels", "lemma-d-2-weights"],
     control="the matrix has a larger a by this",
     violations=(1e-18, 1e-9),
+    tests=(TokenData.matrix, tokens.weights, attend),
 )
 def kernel_weights(xp, broken=None):
     for (n, d), a, kernel in product(((12, 8), (128, 34)), (0, WEAK, STRONG), (*ONE_GAIN, "topk:1", "topk:7")):
@@ -135,6 +136,7 @@ RATIONAL = ("softmax", "softmax:2", "linear", "polynomial:3", "squared-relu", "s
     uses=["kernel-weights", "column-law", "ragged-law"],
     control="the law's gap is smaller by this, so that ties fire",
     violations=(0, 1e-9),
+    tests=(tokens.law, tokens.Law.column_probability, gains.gains, gains.Power.rational, gains.SigmoidRatio.rational),
 )
 def kernel_law_exact(xp, broken=None):
     tops = ("topk:1", "topk:2", "topk:5", "topk:10", "topk:11", "topk:16")
@@ -179,6 +181,7 @@ GRID = tuple(product(((128, 34), (512, 130), (2048, 514), (2046, 2048)), (0, "0.
     uses=["kernel-law-exact"],
     control="a is smaller by this where hard attention has a + b = 0.11",
     violations=(0.0099, 0.01),
+    tests=(tokens.weights, tokens.Law.column_probability),
 )
 def mark_decides_fires(xp, broken=None):
     for (n, d), a, kernel in (*GRID, *product(((512, 130),), (WEAK, STRONG), ("topk:1", "topk:16", "topk:200"))):
@@ -242,6 +245,7 @@ def _needed_gain(visible, reach):
     uses=["kernel-law-exact", "hoeffding-one-sided"],
     control="the bound's exponent is larger by the factor 1 + this",
     violations=(0.01, 0.012),
+    tests=(tokens.weights, tokens.law, tokens.Law.column_probability),
 )
 def mark_decides_silent(xp, broken=None):
     # Far out, where π is 10⁻²⁷¹, the factor in front of the exponential no longer covers for a wrong exponent.
@@ -278,6 +282,7 @@ OFTEN, SELDOM = 0.89, -12  # at least, and below 10 to this power
     # with any probability between the two numbers, since the rule is about large d.
     control="the rule compares R with the bound times 1 + this",
     violations=(0.7, 0.72),
+    tests=(tokens.law, tokens.Law.fires),
 )
 def which_attentions_separate(xp, broken=None):
     n, d = 8192, 2050
@@ -306,6 +311,7 @@ SIMULATED = (*ONE_GAIN, "topk:16", "topk:100")
     uses=["kernel-law-exact"],
     control="the networks have this many columns more than the law",
     violations=(3, 4, 8),
+    tests=(signs, TokenData.matrix, values, distinct_rows, tokens.law),
 )
 def kernels_simulated(xp, broken=None):
     rng, draws = generator(6100), 400
@@ -339,6 +345,7 @@ def _fired(y, draws, data, kernel, xp):
     uses=["def-kernels"],
     control="the gap of the drawn frequencies is larger by this",
     violations=(0.04, 0.059, 0.065, 0.1),
+    tests=(signs, TokenData.matrix, values, distinct_rows, which_attentions.fired_networks),
 )
 def sampled_kernels(xp, broken=None):
     rng, (n, d), draws, gap = generator(6200), (128, 34), 300, GAP + exactly(broken)
@@ -375,6 +382,7 @@ def _fired_with_features(rng, data, kernel, xp):
     assumes="all n and d by the proof; every n ≤ 5 at a = 0.8, and n = (d − 2)t for other t, d are tried",
     control="a is 0.4 + this for hard attention",
     violations=(-1e-9, 0),
+    tests=(tokens.law, tokens.Law.column_probability, tokens.weights),
 )
 def selection_sees_which(xp, broken=None):
     weak = ("1e-9", WEAK, "0.3", "0.399999999") if broken is None else (Fraction("0.4") + exactly(broken),)
@@ -412,6 +420,7 @@ def _selects(n, d, a, kernel):
     assumes="a0 + b ≤ 0.1 < a1 − b, a1 ≤ 1",
     control="b is larger by this than 0.1 − a0",
     violations=(0, 1e-9),
+    tests=(tokens.law, tokens.Law.column_probability),
 )
 def selection_needs_a_small_b(xp, broken=None):
     for d, a0 in product((3, 4, 34, 514), ("0.01", "0.05", "0.09")):
@@ -438,6 +447,7 @@ TOP_16, TOP_256, TOP_STRONG = 0.7, 0.004, 0.99
     uses=["kernel-law-exact"],
     control="k = 256 is smaller by this",
     violations=(6, 7),
+    tests=(tokens.law, tokens.Law.fires),
 )
 def top_k_lies_between(xp, broken=None):
     n, d, less = 8192, 2050, int(broken or 0)
@@ -464,6 +474,7 @@ def top_k_lies_between(xp, broken=None):
     uses=["mark-decides-fires", "mark-decides-silent"],
     control="the ends move with log n to the power 1 + this",
     violations=(1e-16, 1e-12),
+    tests=(tokens.weights, tokens.law, tokens.Law.column_probability),
 )
 def polynomial_window(xp, broken=None):
     for (n, d), (a0, a1) in product(
@@ -516,6 +527,7 @@ LOTS = 0.2, 0.75
     # 500 networks tell no fewer columns apart with intervals of level 1 − 10⁻⁹, and a run of them takes seconds.
     control="the network has this many columns more",
     violations=(20, 48),
+    tests=(which_attentions.fired_networks,),
 )
 def random_features_draw_lots(xp, broken=None):
     rng, (n, d), draws = generator(6300), (512, 130), 500
@@ -543,6 +555,7 @@ NARROW, WIDE, LOUD, QUIET = 16, 256, 0.8, 0.2
     assumes="200 networks; intervals of level 1 − 10⁻⁹",
     control="the wide window is smaller by this",
     violations=(150, 160),
+    tests=(which_attentions.fired_networks,),
 )
 def windows_must_be_wide(xp, broken=None):
     rng, (n, d), draws = generator(6400), (2048, 514), 200

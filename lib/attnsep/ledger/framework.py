@@ -140,6 +140,7 @@ class Claim(Definition):
     control: str
     violations: tuple
     cases: Callable
+    tests: tuple | str
     coarse: tuple = ()
 
 
@@ -265,7 +266,20 @@ END = "an end of the box that was certified; the statement is true beyond it as 
 
 
 def claim(
-    id, *, mark, source, level, chapter, statement, control, violations, assumes="", uses=(), expect="holds", coarse=()
+    id,
+    *,
+    mark,
+    source,
+    level,
+    chapter,
+    statement,
+    control,
+    violations,
+    tests,
+    assumes="",
+    uses=(),
+    expect="holds",
+    coarse=(),
 ):
     """Enter the decorated generator function into the ledger as the check of a claim.
 
@@ -285,8 +299,13 @@ def claim(
         Ids that the claim builds on.
     expect : str
         holds, or refuted for a sentence of the source, or our reading of it, that fails.
+    tests : sequence of callable, or str
+        The functions and classes of the library whose behaviour the claim is about; breaking one must refute it.  Or
+        why there is none.
     coarse : sequence of (str, str)
         Numbers of the statement, by spaces apart, of which the check notices no small change, and why it need not.
+        Also names of `tests`, such as ``paper.tokens.weights``, of which no fault refutes the claim, and ``control``
+        where none moves it.
 
     Returns
     -------
@@ -304,6 +323,12 @@ def claim(
     amounts = [require_double("violations", amount) for amount in require_items("violations", violations)]
     if not amounts or amounts != sorted(set(amounts)):
         raise ValueError(f"{id}: violations = {violations!r}: must be at least one amount, ascending")
+    if isinstance(tests, str):
+        _require_text(f"{id}: tests", tests)
+    else:
+        tests = tuple(require_items("tests", tests))
+        if not tests or not all(map(_is_of_the_library, tests)):
+            raise ValueError(f"{id}: tests = {tests!r}: must be functions of the library, or say why there is none")
     uses = require_items("uses", uses)
     coarse = require_items("coarse", coarse)
     for entry in coarse:
@@ -325,12 +350,19 @@ def claim(
                 control=control,
                 violations=tuple(violations),
                 cases=function,
+                tests=tests,
                 coarse=tuple(coarse),
             )
         )
         return function
 
     return register
+
+
+def _is_of_the_library(function):
+    """Return whether something is a function or class of attnsep that is neither a claim nor of the ledger."""
+    first, _, rest = str(getattr(function, "__module__", "")).partition(".")
+    return callable(function) and first == "attnsep" and rest.partition(".")[0] not in ("claims", "ledger")
 
 
 def generator(seed):

@@ -15,6 +15,7 @@ from attnsep.arrays import namespace
 from attnsep.ledger import framework, record, tables
 from attnsep.ledger.framework import Case, ClaimFailed, at_least, at_most, equal, to_digits, within
 from attnsep.ledger.words import Badge
+from attnsep.paper.network import relu
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
@@ -36,6 +37,7 @@ FIELDS = {
     "statement": "$1 = 1$",
     "control": "the margin is lowered by this",
     "violations": (1, 2),
+    "tests": (relu,),
 }
 
 
@@ -206,6 +208,11 @@ def test_a_case_that_is_not_a_number_is_the_worst_one(ledger):
         ({"statement": ""}, "statement = '': must be a text"),
         ({"source": ""}, "source = '': must be a text"),
         ({"chapter": ""}, "chapter = '': must be a text"),
+        ({"tests": " "}, "tests = ' ': must be a text"),
+        ({"tests": ()}, r"tests = \(\): must be functions of the library, or say why"),
+        ({"tests": (math.log,)}, "must be functions of the library"),
+        ({"tests": (framework.run,)}, "must be functions of the library"),
+        ({"tests": ("paper.network.relu",)}, "must be functions of the library"),
     ],
 )
 def test_entries_that_are_refused(ledger, changes, message):

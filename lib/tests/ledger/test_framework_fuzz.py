@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from attnsep.arrays import to_numpy
 from attnsep.ledger import framework, words
+from attnsep.paper.network import relu
 from lib.tests.fuzzing import fuzz, strict
 from lib.tests.strategies import CLAIM, EVIDENCE, XP, some
 
@@ -62,6 +63,7 @@ def test_a_definition_has_its_id(result, **given):
     level=st.sampled_from(framework.LEVELS),
     control=TEXT,
     violations=some((1,), [0, 0.5]),
+    tests=some((relu,), "its formula stands in the check"),
     assumes=some(""),
     uses=some(()),
     expect=some("holds", "refuted"),

@@ -51,6 +51,7 @@ AMPLIFIES_AT_TWO = Fraction("0.2746"), Fraction("0.2747")
     uses=["mechanism-1-amplifies", "mechanism-1-from-three-tokens"],
     control="both boxes at n = 2 reach further by this",
     violations=(5.4e-6, 6.1e-6),
+    tests=(certify,),
     coarse=[(str(FAR), END)],
 )
 def certified_amplifies(xp, broken=None):
@@ -92,6 +93,7 @@ ON_D0, ALL_SILENT = "0.0524", 37
     uses=["lemma-d-2-weights", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
     control="a on D_0 may exceed 0.1 by this",
     violations=(3.3e-5, 3.7e-5),
+    tests=(certify_identity,),
     coarse=[("36", "it is the number before 37, and in the check as such")],
 )
 def certified_mark_is_hidden(xp, broken=None):
@@ -131,6 +133,7 @@ def below_a_tenth(n, a):
     uses=["certified-one-column", "norm-worst"],
     control="the large scores' u is larger than allowed by the factor 1 + this",
     violations=(1e-12, 1e-3, 1),
+    tests=(certify_identity,),
 )
 def certified_largest_norm(xp, broken=None):
     import sympy
@@ -169,6 +172,7 @@ PAIR_OF_STRENGTHS = {"low": (0, MOST), "step": (0, MOST), "b": (0, 1), "x": (0, 
     assumes="normalised linear attention",
     control="D_1 has a1 larger by this",
     violations=(1e-9, 1e-3),
+    tests=(certify, certify_identity),
 )
 def certified_linear_fades(xp, broken=None):
     import sympy
@@ -243,6 +247,7 @@ def fades_below(low, step, b, x, u):
     assumes="normalised linear attention",
     control="D_1 has a1 larger by this",
     violations=(1e-9, 1e-3),
+    tests=(certify, certify_identity),
 )
 def certified_preactivations_close(xp, broken=None):
     import sympy
@@ -288,6 +293,7 @@ APART, AT_MOST, EXPONENT = "0.416", "0.4162", "0.0216"  # 0.416²/8 > 0.0216
     uses=["any-readout", "readout-distance", "readout-softmax-marked-row"],
     control="a1 may be smaller than 0.7 by this",
     violations=(8.4e-5, 9.2e-5),
+    tests=(certify_identity,),
 )
 def certified_marked_rows_apart(xp, broken=None):
     import sympy
@@ -337,6 +343,7 @@ ABOVE_FROM, FIRST = Fraction("0.647"), 4
     uses=["counting-window", "counting-softmax"],
     control=f"a may be smaller than {float(ABOVE_FROM)} by this",
     violations=(7e-4, 7.8e-4),
+    tests=(certify, certify_identity),
 )
 def certified_counting_window(xp, broken=None):
     import sympy
@@ -395,6 +402,7 @@ WIDEST, LEAST = Fraction(1, BOX["d"][0] - 2), BOX["d"][0] - 2  # 1/(d − 2) and
     assumes="all seven ranges",
     control="the gap may be smaller by this",
     violations=(3.1e-4, 3.4e-4),
+    tests="its formulas stand in the check, and what certifies them has tests of its own",
 )
 def certified_robust_region(xp, broken=None):
     gap = BOX["gap"][0] - amount(broken), BOX["gap"][1]

@@ -67,6 +67,7 @@ def amount(broken):
     uses=["lemma-4-1-softmax-flat", "lemma-4-1-linear-flat", "lemma-4-1-sharp"],
     control="one score's u is larger than allowed, by the factor e^this",
     violations=(1e-12,),
+    tests=(certify,),
 )
 def certified_flat_weights(xp, broken=None):
     e, box = amount(broken), {"log_r": (0, 5), "u": over(2)}
@@ -96,6 +97,7 @@ def flat_below(log_r, u, e=0):
     assumes="h − ℓ ≤ log 2 (softmax), h ≤ 2ℓ (linear)",
     control="r may exceed 2 by this",
     violations=(1e-12,),
+    tests=(certify,),
 )
 def certified_factor_two(xp, broken=None):
     box = {"r": (1, 2 + amount(broken)), "u": over(2)}
@@ -125,6 +127,7 @@ def two_below(r, u):
     uses=["lemma-4-1-softmax-spike", "lemma-4-1-linear-spike", "lemma-4-1-sharp"],
     control="one score lies above h by this",
     violations=(1e-12,),
+    tests=(certify, certify_identity),
     coarse=[("0.1", END)],
 )
 def certified_spike_weights(xp, broken=None):
@@ -170,6 +173,7 @@ def _marked_weights(e):
     uses=["softmax-column-flat", "linear-column-flat", "norm-worst", "hoeffding-one-sided"],
     control="the large scores' u is larger than allowed by the factor 1 + this",
     violations=(1e-9,),
+    tests=(certify, certify_identity),
     coarse=[("20", END)],
 )
 def certified_one_column(xp, broken=None):
@@ -205,6 +209,7 @@ def column_norm(s, x, e=0):
     uses=["linear-spike-norm", "linear-column-spike", "norm-worst", "hoeffding-one-sided"],
     control="the small scores lie below ℓ by this × ℓ",
     violations=(1e-12,),
+    tests=(certify_identity,),
     coarse=[("20 40", END)],
 )
 def certified_spiked_column(xp, broken=None):
@@ -258,6 +263,7 @@ SEEN = "0.627"
     assumes="a ≥ 0.7",
     control="a may be smaller than 0.7 by this",
     violations=(7.4e-4, 8.1e-4),
+    tests=(certify,),
     coarse=[("1000", END), ("0.1", "the gap of τ, which is what is needed; a p is at least 0.438")],
 )
 def certified_mark_is_seen(xp, broken=None):
@@ -300,6 +306,7 @@ def mark_is_seen(n, a, gap="0.1"):
     uses=["golden-ratio-law", "golden-ratio-threshold"],
     control="the first box reaches lower by this, the second one higher",
     violations=(3.3e-5, 3.7e-5),
+    tests="its formulas stand in the check, and what certifies them has tests of its own",
 )
 def certified_golden_ratio(xp, broken=None):
     e = amount(broken)
@@ -333,6 +340,7 @@ def _identities(expressions, point):
     uses=["lemma-d-2-weights", "linear-rows-equal"],
     control="the marked token's u is larger by the factor e^this",
     violations=(1e-12, 1e-3, 1),
+    tests=(certify_identity,),
 )
 def certified_weights(xp, broken=None):
     import sympy
@@ -365,6 +373,7 @@ def certified_weights(xp, broken=None):
     uses=["values-in-closed-form", "column-threshold"],
     control="the threshold's gap is larger than 0.1 by this in the linearised condition",
     violations=(1e-12, 1e-3, 1),
+    tests=(certify_identity,),
     coarse=[("0.1", "it comes from τ, and with any other gap there the identity has that one")],
 )
 def certified_values(xp, broken=None):
@@ -398,6 +407,7 @@ def certified_values(xp, broken=None):
     uses=["golden-ratio-law"],
     control="the constant 1 of a² + a − 1 is smaller by this",
     violations=(1e-12, 1e-3, 0.5),
+    tests=(certify_identity,),
 )
 def certified_logistic(xp, broken=None):
     import sympy

@@ -330,6 +330,7 @@ def _counting_rows(e=0):
     uses=["certified-spike-weights", "certified-weights", "certified-logistic"],
     control="κ and a1 may be smaller than 1.5 and 0.7 by this",
     violations=(1e-9, 1e-5, 0.1),
+    tests="its formulas stand in the check, and what certifies them has tests of its own",
 )
 def certified_finite_weights(xp, broken=None):
     for row in _weights_rows(amount(broken)):
@@ -348,6 +349,7 @@ def certified_finite_weights(xp, broken=None):
     uses=["one-query-theorem", "certified-one-column", "certified-spiked-column"],
     control="ℓ may be smaller than 0.1 by this",
     violations=(4.8e-6, 5.3e-6),
+    tests=(certify,),
     coarse=[("0.5 0.01 0.001", STAY)],
 )
 def certified_finite_one_query(xp, broken=None):
@@ -368,6 +370,7 @@ def certified_finite_one_query(xp, broken=None):
     uses=["main-theorem", "certified-mark-is-seen", "certified-values"],
     control="c may be smaller than 0.05 by this",
     violations=(4.5e-5, 4.9e-5),
+    tests=(certify,),
     coarse=[
         ("0.95", END),
         ("0.01 0.001", STAY),
@@ -397,6 +400,7 @@ def _listed(position):
     uses=["counting-linear", "counting-softmax", "certified-counting-window"],
     control="c may be smaller than 0.05 by this",
     violations=(5.4e-4, 6e-4),
+    tests=(certify,),
 )
 def certified_finite_counting(xp, broken=None):
     for row in _counting_rows(amount(broken)):
