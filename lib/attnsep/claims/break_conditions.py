@@ -274,7 +274,7 @@ def ragged_threshold_share(xp, broken=None):
     r"($d = 258$, $1026$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["ragged-law"],
-    control="one class has this many times 4(d − 2) tokens more",
+    control="one class has more tokens, by this times 4(d − 2)",
     violations=(0, 0.28, 0.3),
     tests=(tokens.Law.column_probability,),
     coarse=[("0.1", FAR_OFF), ("4 258 1026 10 0.05 0.7 0.5", BESIDE), ("paper.tokens.Law.column_probability", FAR_OFF)],

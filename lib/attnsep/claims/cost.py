@@ -190,7 +190,7 @@ def cost_memory(xp, broken=None):
     rf"{TOKEN_DATA_RATIOS['float32']} times as long as the library's on token data of the same size, whose query rows "
     rf"are of two kinds; in float64 at least {TOKEN_DATA_RATIOS['float64']} times.",
     assumes=ONE_MACHINE,
-    control="ours takes this many times as long",
+    control="ours takes longer, by the factor this",
     violations=(1.01, 1.1),
     tests=(cost.medians,),
 )
@@ -216,7 +216,7 @@ def token_data_costs_little(xp, broken=None):
     rf"times as long as PyTorch's at $n = 8192, 16384$ and {CASES_BESIDE['linear', 131072]:.2f} times at $n = 131072$. "
     r"Medians, PyTorch's softmax with the better of $d$ and $d$ padded to a multiple of 16.",
     assumes=ONE_MACHINE + "; scores of standard deviation 3, for linear attention positive entries",
-    control="ours takes this many times as long",
+    control="ours takes longer, by the factor this",
     violations=(1.02, 1.05),
     tests=(cost.medians,),
 )

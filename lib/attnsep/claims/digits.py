@@ -22,7 +22,7 @@ DIGITS, APART, DIGITS_LINEAR = 0.92, 0.007, 0.4
     rf"differ by less than ${APART}$. Linear attention without a feature map was right in at most a share "
     rf"${DIGITS_LINEAR}$ of the tests in every run.",
     assumes="equal training; read from the stored table",
-    control="this many more of the 500 answers of each run of elu+1 are right",
+    control="more of the 500 answers of each run of elu+1 are right, by this",
     violations=(0, 1),
     tests=(table.scores,),
 )

@@ -97,7 +97,7 @@ COUNTED = 0.984
     rf"a feature map in at least a share ${COUNTED}$.",
     uses=["def-count-data"],
     assumes="equal training; read from the stored table",
-    control="this many more of the 500 answers are wrong",
+    control="more of the 500 answers are wrong, by this",
     violations=(1,),
     tests=(table.scores,),
 )

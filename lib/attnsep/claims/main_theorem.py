@@ -220,7 +220,7 @@ RIGHT = {"softmax": "0.920", "linear": "0.512"}
     rf"to three "
     r"digits.",
     uses=["column-law", "def-network-tokens", "values-in-closed-form"],
-    control="the network has this many columns more than the law",
+    control="the network has more columns than the law, by this",
     violations=(2, 3, 40),
     tests=(TokenData.matrix, values, signs, fires, tokens.law, tokens.Law.fires),
     coarse=[("1000 0.05 0.7 0.5", BESIDE), LEVEL],

@@ -238,7 +238,7 @@ def mechanism_2_no_normaliser(xp, broken=None):
     expect="refuted",
     uses=["column-law", "mechanism-2-no-normaliser"],
     # The reading is off by 0.9, so no small change can make it hold: only the other attention does.
-    control="the scores are exponentiated (1) or not (0)",
+    control="the exponential is switched to this, where 1 is on and 0 is off",
     violations=(0, 1),
     tests=(tokens.law,),
     coarse=[("0.9", FAR_OFF), ("10 0.05 0.7 0.5", BESIDE), ("paper.tokens.law", FAR_OFF)],
@@ -262,7 +262,7 @@ def mechanism_2_normalising_preserves(xp, broken=None):
     expect="refuted",
     uses=["raw-column-law"],
     # The reading is off by nearly 1, so no small change can make it hold: only the other weights do.
-    control="the weights are normalised (1) or not (0)",
+    control="the normaliser is switched to this, where 1 is on and 0 is off",
     violations=(0, 1),
     tests=(mechanisms.best_threshold,),
     coarse=[("10 0.05 0.7 0.5", BESIDE)],

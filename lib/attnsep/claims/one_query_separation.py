@@ -320,7 +320,7 @@ def _norm(scores):
     r"So $P[F \text{ fires}] = 1 - (1-\pi)^m$ with $\pi = P[\langle f, \sigma \rangle > \tau]$, and $\le m\pi$.",
     uses=["def-network-one-query", "def-relu", "def-shifted-relu"],
     assumes="independent columns",
-    control="this many more columns repeat the first one, and the law counts them",
+    control="the number of columns that repeat the first one, and that the law counts, is this",
     violations=(0, 1),
     tests=(fires, sign_sums.tail),
 )
@@ -352,7 +352,7 @@ def fires_iff_a_column_exceeds(xp, broken=None):
     r"Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["fires-iff-a-column-exceeds", "sign-sum-law"],
     assumes="the law's number of columns",
-    control="the network has this many columns more than the law",
+    control="the network has more columns than the law, by this",
     violations=(0, 1, 12),
     tests=(QueryData.matrix, signs, fires, one_query.query_fires_probability),
     coarse=[("1000 16 4 0.3 1.2", BESIDE), LEVEL],

@@ -75,7 +75,7 @@ def norm_squared(weights):
     r"\frac12 P[B \ge \frac12(n-1+\frac{s-u_1}{u_2})] + \frac12 P[B \ge \frac12(n-1+\frac{s+u_1}{u_2})]$.",
     uses=["def-random-signs"],
     assumes="independent signs",
-    control="the first this many signs are one and the same",
+    control="the signs 1 to this are one and the same",
     violations=(1, 2),
     tests=(tail,),
     coarse=[("0.5", WHOLE)],
@@ -106,7 +106,7 @@ def all_signs(n):
     r"$P[\langle u, \sigma \rangle \ge s] \le e^{-s^2/(2\|u\|^2)}$.",
     uses=["def-random-signs"],
     assumes="independent signs",
-    control="the first this many signs are one and the same",
+    control="the signs 1 to this are one and the same",
     violations=(1, 2, 10),
     tests=(sum_law, hoeffding),
 )
@@ -179,7 +179,7 @@ def hoeffding_needs_its_factor(xp, broken=None):
     r"$(\sum_i u_i)^2 > 2 \log 2 \cdot \|u\|^2$.",
     uses=["hoeffding-one-sided"],
     assumes="all signs equal",
-    control="this many signs are independent of the others",
+    control="the number of signs that are independent of the others is this",
     violations=(0, 1),
     tests=(sum_law, hoeffding),
 )

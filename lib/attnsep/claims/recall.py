@@ -48,7 +48,7 @@ def loss(xp, q, k, kernel):
     r"whatever the keys, the queries and the feature map. It is attained: put the keys into $M$ groups, and let "
     r"$\psi$ be the unit vector of the group.",
     uses=["def-recall"],
-    control="the attention has this many features more",
+    control="the attention has more features, by this",
     violations=(1,),
     tests=(recall_floor, attend),
 )
@@ -191,7 +191,7 @@ def recall_reproduces(xp, broken=None):
     uses=["recall-floor"],
     assumes="training to the stated rule; read from the stored table",
     # Between two kernels there is no third in the stored table.
-    control="at 1 elu+1 takes its place",
+    control="elu+1 takes its place",
     violations=(1,),
     tests=(table.scores, recall_floor),
 )

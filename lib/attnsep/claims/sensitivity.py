@@ -39,7 +39,7 @@ LIMIT = PERCENT / 100
     r"of $\tau$ is the exact law at every point, to $10^{-12}$ of its value.",
     uses=["column-law"],
     assumes="checked at 121 points, n up to 10²⁸⁵, most of them drawn at random",
-    control="the law of one point has this many columns more than the map, 10¹⁰ and π near 10⁻²⁰",
+    control="the law of one point has more columns than the map, by this, where the map has 10¹⁰",
     violations=(0, 1),
     tests=(fires_map, tokens.law, tokens.Law.fires),
 )
@@ -158,7 +158,7 @@ def _moves(name):
     rf"$t = {COPIES}$ it {_moves('d')}. For $F_{{\mathrm{{lin}}}}$ it {_moves('t')}.",
     uses=["map-is-the-law"],
     assumes="each change is 10⁻⁶ at least",
-    control="every pair of points lies this many of its steps further on",
+    control="every pair of points lies further on, by this of its steps",
     violations=(0, 1),
     tests=(fires_map,),
 )
@@ -377,7 +377,7 @@ CHOICES, DRAWS = 16, 1000
     r"says: "
     r"each probability lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its frequency.",
     uses=["map-is-the-law", "def-network-tokens", "values-in-closed-form"],
-    control="the networks have this many columns more than the map",
+    control="the networks have more columns than the map, by this",
     violations=(2, 3, 6),
     tests=(error_map, TokenData.matrix, values, signs),
     coarse=[("16 1000", BESIDE), ("0.01", "it sorts the choices, and none lies near it"), LEVEL],

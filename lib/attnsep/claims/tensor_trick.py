@@ -54,7 +54,7 @@ def _gap(first, second):
     statement=r"For $A_1, A_2 \in \mathbb{R}^{n \times d}$: $A_1 \otimes A_2 \in \mathbb{R}^{n^2 \times d^2}$.",
     uses=["def-kronecker"],
     assumes="both matrices are n × d",
-    control="A2 has this many rows more than A1",
+    control="A2 has more rows than A1, by this",
     violations=(1, 2),
     tests=(reference.kronecker,),
 )

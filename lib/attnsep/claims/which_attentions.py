@@ -309,7 +309,7 @@ SIMULATED = (*ONE_GAIN, "topk:16", "topk:100")
     r"says: each of the 96 probabilities lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its "
     r"frequency.",
     uses=["kernel-law-exact"],
-    control="the networks have this many columns more than the law",
+    control="the networks have more columns than the law, by this",
     violations=(3, 4, 8),
     tests=(signs, TokenData.matrix, values, distinct_rows, tokens.law),
 )
@@ -525,7 +525,7 @@ LOTS = 0.2, 0.75
     uses=["sampled-kernels"],
     assumes="500 networks, fresh features for each; intervals of level 1 − 10⁻⁹",
     # 500 networks tell no fewer columns apart with intervals of level 1 − 10⁻⁹, and a run of them takes seconds.
-    control="the network has this many columns more",
+    control="the network has more columns, by this",
     violations=(20, 48),
     tests=(which_attentions.fired_networks,),
 )

@@ -9,7 +9,7 @@ from attnsep.checks import require_choice, require_double
 from attnsep.tables import shown
 
 OPPOSITE = {"holds": "refuted", "refuted": "holds"}
-AMOUNT = re.compile(r"\bthis\b(?! many)")  # the place of a control where its amount goes
+AMOUNT = re.compile(r"\bthis\b")  # the place of a control where its amount goes
 
 
 def control_words(expect, smallest_failing, largest_passing):

@@ -87,6 +87,8 @@ def test_a_notebook_gets_the_badge_itself(monkeypatch, capsys):
     assert capsys.readouterr().out == f"{shown[0]}\n"
 
 
-def test_each_control_of_the_ledger_has_one_place_for_its_amount():
-    wrong = [claim.id for claim in framework.claims() if len(words.AMOUNT.findall(claim.control)) != 1]
-    assert wrong == []
+def test_each_control_of_the_ledger_has_one_place_for_its_amount_unless_it_has_but_one():
+    places = {claim.id: len(words.AMOUNT.findall(claim.control)) for claim in framework.claims()}
+    single = {claim.id for claim in framework.claims() if claim.violations == (1,)}
+    assert [id for id, count in places.items() if count != 1 and not (count == 0 and id in single)] == []
+    assert "this many" not in "".join(claim.control for claim in framework.claims())  # "1 many" is no English
