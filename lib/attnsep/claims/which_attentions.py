@@ -245,7 +245,7 @@ def _needed_gain(visible, reach):
     uses=["kernel-law-exact", "hoeffding-one-sided"],
     control="the bound's exponent is larger by the factor 1 + this",
     violations=(0.01, 0.012),
-    tests=(tokens.weights, tokens.law, tokens.Law.column_probability),
+    tests=(tokens.law,),
 )
 def mark_decides_silent(xp, broken=None):
     # Far out, where π is 10⁻²⁷¹, the factor in front of the exponential no longer covers for a wrong exponent.

@@ -104,7 +104,8 @@ def noticed_table():
     Table
         As `make noticed` found it: whole numbers are changed by 1 and more, others by parts of themselves.  Of some
         numbers no change is noticed, such as a size at which a theorem for every n was tried.  Claims of the paper, and
-        those that complete it, say of each number that is noticed late why that may be.
+        those that complete it, say of each number that is noticed late why that may be.  Every claim says it of a
+        function that it tests, where no fault of this function refutes it.
     """
     path = Path(__file__).with_name("noticed.json")
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
