@@ -60,27 +60,7 @@ def main(arguments=None):
         Exit status: 0, 1 if a claim is not as expected (or differs from the record), 2 for bad usage.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
-    parser = _Parser(words, prog="attnsep", description="Claims about softmax and linear attention, and their checks.")
-    commands = parser.add_subparsers(
-        dest="command", required=True, metavar="command", parser_class=partial(_Parser, words)
-    )
-    list_parser = commands.add_parser("claims", help="list the ledger with the verdicts of the last recorded run")
-    list_parser.add_argument("--json", action="store_true", help="print a list of objects")
-    run_parser = commands.add_parser("verify", help="run claims and their controls")
-    run_parser.add_argument("ids", nargs="*", metavar="id", help="claims to run; all of them if left out")
-    run_parser.add_argument("--backend", choices=BACKENDS, help="array library (default: ATTNSEP_BACKEND, else auto)")
-    run_parser.add_argument("--jobs", type=int, default=1, help="processes to use (default: 1)")
-    run_parser.add_argument("--json", action="store_true", help="print a list of objects")
-    compared = run_parser.add_mutually_exclusive_group()
-    compared.add_argument(
-        "--compare",
-        action="store_true",
-        help="fail also where the run differs from the record, or a check became weaker without a reason",
-    )
-    compared.add_argument("--seeds", type=int, default=0, metavar="K", help="other random draws, the K-th of them")
-    _add_theorem(commands)
-    _add_bench(commands)
-    _add_learn(commands)
+    parser = _parser(words)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal that lacks ⊗ should show an escape, not a traceback
         sys.stdout.reconfigure(errors="backslashreplace")
     run = {"claims": _claims, "verify": _verify, "fires": _fires, "sizes": _sizes, "bench": _bench, "learn": _learn}
@@ -107,6 +87,32 @@ def main(arguments=None):
         traceback.print_exc()
         _complain(words, "this should not happen; please report it with the lines above")
         return 2
+
+
+def _parser(words):
+    """Return the parser of the command line; `words` are what its errors may shorten."""
+    parser = _Parser(words, prog="attnsep", description="Claims about softmax and linear attention, and their checks.")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="command", parser_class=partial(_Parser, words)
+    )
+    list_parser = commands.add_parser("claims", help="list the ledger with the verdicts of the last recorded run")
+    list_parser.add_argument("--json", action="store_true", help="print a list of objects")
+    run_parser = commands.add_parser("verify", help="run claims and their controls")
+    run_parser.add_argument("ids", nargs="*", metavar="id", help="claims to run; all of them if left out")
+    run_parser.add_argument("--backend", choices=BACKENDS, help="array library (default: ATTNSEP_BACKEND, else auto)")
+    run_parser.add_argument("--jobs", type=int, default=1, help="processes to use (default: 1)")
+    run_parser.add_argument("--json", action="store_true", help="print a list of objects")
+    compared = run_parser.add_mutually_exclusive_group()
+    compared.add_argument(
+        "--compare",
+        action="store_true",
+        help="fail also where the run differs from the record, or a check became weaker without a reason",
+    )
+    compared.add_argument("--seeds", type=int, default=0, metavar="K", help="other random draws, the K-th of them")
+    _add_theorem(commands)
+    _add_bench(commands)
+    _add_learn(commands)
+    return parser
 
 
 class _Parser(argparse.ArgumentParser):

@@ -7,7 +7,7 @@ from attnsep.arrays import namespace
 
 # A machine that lends its GPU may lack what fuzzing needs.
 NEEDED = ("hypothesis", "array_api_strict", "matplotlib", "flint", "sympy")
-collect_ignore_glob = [] if all(map(find_spec, NEEDED)) else ["*fuzz*.py", "strategies.py"]
+collect_ignore_glob = [] if all(map(find_spec, NEEDED)) else ["*fuzz*.py", "strategies.py", "*parameters.py"]
 
 
 # Hundreds of tests that are always skipped would hide one that should not be.
