@@ -127,11 +127,6 @@ def test_counted_marks_are_those_of_the_book(rng):
         np.testing.assert_allclose(np.sort(x[:n, 0]), np.sort(data[:, 0]), rtol=1e-6)
 
 
-def test_noise_has_the_wanted_size():
-    examples, _ = task("edge", {"noise": 0.5, "tests": 400}).held_out(np.random.default_rng(3))["n = 64"]
-    assert abs(examples["x"][:, :, -1].std() / math.sqrt(math.log(64)) - 0.5) < 0.01
-
-
 def test_retrieval_pairs_every_key_with_one_value(rng):
     chosen = task("retrieval", {"pairs": 5, "tests": 7, "width": 4})
     inputs, targets = chosen.held_out(rng)["all"]
@@ -175,12 +170,6 @@ def test_mqar_asks_for_every_key_once(rng):
         assert not np.delete(x[8:], asked - 8).any()
         assert max(memory) < 16 <= min(memory.values())
         assert min(memory) > 0
-
-
-def test_mqar_gaps_follow_their_law():
-    inputs, _ = task("mqar", {"pairs": 1}).draw(np.random.default_rng(4), count=20_000)
-    first = np.mean(inputs["x"][:, 2] > 0)
-    assert abs(first - 1 / (1 + 2**-0.99)) < 4 * math.sqrt(0.25 / 20_000)
 
 
 def test_a_place_in_mqar_sees_what_came_before_and_no_more(rng):
