@@ -176,15 +176,6 @@ def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype,
         assert (cancelling > 1 - 1e-5) == (j == 0)
 
 
-def test_one_thread_and_many_give_the_same_bits(rng, monkeypatch):
-    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
-    monkeypatch.setattr(_fast, "LEAST_BYTES", 1)
-    q, k, v = (rng.standard_normal((900, 8)) for _ in range(3))
-    assert np.array_equal(softmax_attention(q, k, v, 2), softmax_attention(q, k, v, 3))
-    q, k = np.abs(q), np.abs(k)
-    assert np.array_equal(linear_attention(q, k, v, 2)[0], linear_attention(q, k, v, 3)[0])
-
-
 def test_the_callers_setting_of_blas_is_restored(rng, monkeypatch):
     threadpoolctl = pytest.importorskip("threadpoolctl")
     monkeypatch.setattr(_fast, "LEAST_SCORES", 1)

@@ -1,0 +1,139 @@
+"""Threads change how long it takes, and not one bit: whichever comes first, however many there are."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from attnsep.attention import _fast
+from attnsep.attention.attend import attend
+
+pytest.importorskip("threadpoolctl")  # without it there is one thread
+KERNELS = ("softmax", "linear", "elu+1", "softmax:2", "relu")
+N = 900
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Let a few hundred rows be many blocks, which is worth more than one thread."""
+    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
+    monkeypatch.setattr(_fast, "LEAST_BYTES", 1)
+
+
+@pytest.fixture
+def delayed(monkeypatch):
+    """Return a list; each entry is a seed, and from then on every worker waits before each block, as drawn from it.
+
+    The first block waits until another one is done, so that the order is never that of the blocks.
+    """
+    share, done = _fast._share, []
+
+    def arrange(seed):
+        rng, lock = np.random.default_rng(seed), threading.Lock()
+
+        def slow(xp, work, rows, step, threads, pays):
+            another = threading.Event()
+
+            def late(blocks):
+                def each():
+                    for block in blocks:
+                        with lock:
+                            seconds = rng.choice([0.0, 0.001, 0.003])
+                        time.sleep(seconds)
+                        if block.start == 0 and step < rows:
+                            another.wait(60)
+                        yield block
+                        done.append(block.start)
+                        another.set()
+
+                work(each())
+
+            share(xp, late, rows, step, threads, pays)
+
+        monkeypatch.setattr(_fast, "_share", slow)
+        return done
+
+    return arrange
+
+
+def inputs(dtype):
+    """Return queries, keys and values of many sizes, so that another order of a sum gives other last bits."""
+    rng = np.random.default_rng(20231017)
+    q, k = (np.abs(rng.standard_normal((N, 8))).astype(dtype) for _ in range(2))
+    return q, k, (rng.standard_normal((N, 6)) * 10.0 ** rng.integers(-3, 3, (N, 1))).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_no_order_of_threads_changes_a_bit(small_blocks, delayed, kernel, dtype):
+    q, k, v = inputs(dtype)
+    wanted = attend(q, k, v, kernel=kernel, threads=1)
+    for seed, threads in enumerate((2, 3, 5)):
+        done = delayed(seed)
+        done.clear()
+        found = attend(q, k, v, kernel=kernel, threads=threads)
+        assert np.array_equal(found, wanted), f"{threads} threads, late as in {seed}: a sum depends on who is first"
+        assert done != sorted(done), "the blocks were done in their order, so nothing was tried"
+
+
+def test_a_sum_in_the_order_of_its_completion_would_be_noticed():
+    """The parts of such a sum are of so many sizes that another order has other last bits."""
+    _, k, v = inputs("float64")
+    parts = [k[block].T @ v[block] for block in (slice(start, start + 100) for start in range(0, N, 100))]
+    forward, backward = (_fast._in_pairs(some) for some in (parts, parts[::-1]))
+    assert not np.array_equal(forward, backward)
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "linear", "elu+1"])
+@pytest.mark.parametrize("axes", [(), (2,)])
+def test_threads_that_are_asked_for_are_used(small_blocks, monkeypatch, kernel, axes):
+    asked, share = [], _fast._share
+
+    def noted(xp, work, rows, step, threads, pays):
+        asked.append(threads)
+        share(xp, work, rows, step, threads, pays)
+
+    monkeypatch.setattr(_fast, "_share", noted)
+    q, k, v = (np.broadcast_to(x[:64], (*axes, *x[:64].shape)) for x in inputs("float64"))
+    for threads in (1, 3, None):
+        asked.clear()
+        attend(q, k, v, kernel=kernel, threads=threads)
+        assert set(asked) == {threads}
+
+
+def test_as_many_workers_as_threads(monkeypatch):
+    """Beside the caller's own: one for each further thread, and never more than there are blocks."""
+    submitted = []
+
+    class Pool:
+        def submit(self, work):
+            submitted.append(work)
+            return self
+
+        def cancel(self):
+            return True
+
+    monkeypatch.setattr(_fast, "_pool", Pool)
+    for threads, rows, others in ((1, 9, 0), (2, 9, 1), (5, 9, 4), (5, 3, 2), (None, 9, min(_fast.cores(), 9) - 1)):
+        submitted.clear()
+        seen = []
+        _fast._share(np, seen.extend, rows, 1, threads, True)
+        assert len(submitted) == others
+        assert [block.start for block in seen] == list(range(rows))
+
+
+def test_equal_rows_are_computed_once_unless_asked_otherwise(monkeypatch):
+    rows, softmax = [], _fast.softmax_attention
+
+    def noted(q, k, v, threads=None):
+        rows.append(len(q))
+        return softmax(q, k, v, threads)
+
+    monkeypatch.setattr(_fast, "softmax_attention", noted)
+    q, k, v = inputs("float64")
+    q = np.repeat(q[:2], 3, axis=0)
+    outputs = [attend(q, k, v, unique=unique) for unique in (None, True, False)]
+    assert rows == [2, 2, 6]
+    for found in outputs[1:]:
+        np.testing.assert_allclose(found, outputs[0], rtol=1e-12)
