@@ -12,6 +12,7 @@ from tools.places import kernel_environment, writable_places
 NOT_RUN = 77  # exit status of a step that finds no browser
 # A test that waits for ever fails after ten minutes and shows where it waits.
 PYTEST = ("-m", "pytest", "-q", "-ptimeout", "--timeout=600", "-pxdist", "-n2", "--dist", "loadfile")
+COUNTED = ("-p", "tools.counted", "--counted")  # and the step's name: fewer tests than it has make it fail
 OUTCOMES = {0: "passed", NOT_RUN: "NOT RUN"}
 LAB = "web/test_lab.py"  # on a busy machine JupyterLab may take minutes; in no run that others wait for
 LEARN = "lib/tests/training"  # training takes a minute, too long for daily life
@@ -19,15 +20,26 @@ STEPS = {
     "format": ("-m", "ruff", "format", "--check", "."),
     "lint": ("-m", "ruff", "check", "."),
     "types": ("-m", "mypy"),
-    "unit": (*PYTEST, "--ignore", LEARN, "-m", "not slow"),
-    "slow": (*PYTEST, "--ignore", LEARN, "-m", "slow"),
-    "learn": (*PYTEST, LEARN),
-    "oracles": ("-m", "pytest", "-q", "lib/tests/attention/test_kernels_oracles.py"),
+    "unit": (*PYTEST, *COUNTED, "unit", "--ignore", LEARN, "-m", "not slow"),
+    "slow": (*PYTEST, *COUNTED, "slow", "--ignore", LEARN, "-m", "slow"),
+    "learn": (*PYTEST, *COUNTED, "learn", LEARN),
+    "oracles": ("-m", "pytest", "-q", *COUNTED, "oracles", "lib/tests/attention/test_kernels_oracles.py"),
     "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),
     "ratchet": ("-m", "tools.ratchet"),
-    "fallback": ("-m", "pytest", "-q", "lib/tests/test_arrays_cupy.py"),
+    "fallback": ("-m", "pytest", "-q", *COUNTED, "fallback", "lib/tests/test_arrays_cupy.py"),
     # nbval drives Jupyter, whose own warnings are not ours to turn into errors.
-    "notebooks": (*PYTEST, "-p", "nbval", "--nbval", "--nbval-current-env", "-o", "filterwarnings=", "chapters"),
+    "notebooks": (
+        *PYTEST,
+        *COUNTED,
+        "notebooks",
+        "-p",
+        "nbval",
+        "--nbval",
+        "--nbval-current-env",
+        "-o",
+        "filterwarnings=",
+        "chapters",
+    ),
     "book": (
         "-c",
         "from jupyter_book.cli.main import main; main()",
@@ -40,14 +52,14 @@ STEPS = {
         ".",
     ),
     "pages": ("-m", "tools.pages", "_build/html"),
-    "web": (*PYTEST[:-1], "worksteal", "--ignore", LAB, "web"),
-    "lab": ("-m", "pytest", "-q", LAB),
+    "web": (*PYTEST[:-1], "worksteal", *COUNTED, "web", "--ignore", LAB, "web"),
+    "lab": ("-m", "pytest", "-q", *COUNTED, "lab", LAB),
 }
 # A second array library, which promises nothing beyond the array API, stands in for a GPU.  The notebooks check every
 # claim, and their lines must be those that NumPy gave.  Not part of `make test`, whose time it would nearly double.
 STEPS["strict notebooks"] = STEPS["notebooks"]
 # Fuzzing: random inputs, many more than the fixed ones that the unit tests take.
-STEPS["fuzz"] = (*PYTEST, "-m", "fuzz", "lib")
+STEPS["fuzz"] = (*PYTEST, *COUNTED, "fuzz", "-m", "fuzz", "lib")
 # A step states what must not differ between machines, and leaves alone what its tests themselves should stand.  First
 # what only Python, pytest, Jupyter and Sphinx read: an empty value is as good as none.
 PLAIN = {
