@@ -17,7 +17,7 @@ RESULT ?=
 VERB ?= check
 
 .DEFAULT_GOAL := help
-.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock lock-request test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile fuzz mutants noticed gpu release pdf address clean
+.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock lock-request test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile test-planted fuzz mutants noticed gpu release pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ test-hostile:  ## make check (or VERB=test) in a copy where folder, user, home, 
 	@$(FIND_PYTHON)
 	@$(PYTHON) tools/environment.py
 	@$(PYTHON) -m tools.hostile $(VERB)
+
+test-planted: $(VENV)/.ready  ## make test in a copy with one fault for each of its steps: does each step report its own? ten minutes
+	@$(RUN) tools.planted
 
 fuzz: $(VENV)/.ready  ## 300 random inputs for every public function and verb; make check has a few fixed ones
 	@$(RUN) tools.steps fuzz

@@ -2,10 +2,12 @@ import os
 import re
 import shutil
 import subprocess
+from itertools import chain
 
 import pytest
 
 from tools.files import ROOT
+from tools.steps import STEPS
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
@@ -57,3 +59,88 @@ def test_clean_removes_all_that_was_built_where_there_are_no_copies(tmp_path):
 def test_a_verb_asks_for_what_it_needs_and_no_more(tmp_path, verb, extra):
     (asked,) = re.findall(r"tools/environment.py (.*)", make(tmp_path, "-n", verb))
     assert asked.split() == [".venv", *extra.split()]
+
+
+# What each verb runs, written once more: who takes a step out does it twice, and a reviewer sees it.
+RUNS = {
+    "book": ["tools.steps book"],
+    "lab": ["tools.lab"],
+    "test": ["tools.steps format lint types unit slow notebooks claims ratchet learn book pages web"],
+    "test-strict": ["tools.steps strict notebooks"],
+    "test-lab": ["tools.steps book lab"],
+    "test-web": ["tools.steps book web"],
+    "check": ["tools.steps format lint types unit claims"],
+    "verify": ["attnsep verify"],
+    "notebooks": ["tools.notebooks"],
+    "format": ["ruff format .", "ruff check --fix ."],
+    "lock": ["tools.lock"],
+    "test-oldest": [".venv-oldest/bin tools.steps unit slow notebooks claims learn"],
+    "test-newest": [".venv-newest/bin tools.steps unit slow notebooks claims learn"],
+    "test-cupy": [".venv-cupy/bin tools.steps fallback unit slow notebooks claims"],
+    "test-oracles": [".venv-oracles/bin tools.steps oracles"],
+    "test-colab": ["tools.launch .venv-colab"],
+    "test-hostile": [". tools/environment.py", ". tools.hostile check"],
+    "test-planted": ["tools.planted"],
+    "fuzz": ["tools.steps fuzz"],
+    "mutants": [".venv-mutants/bin tools.mutants"],
+    "noticed": ["tools.noticed"],
+    "gpu": [". tools/environment.py", ". tools.gpu --backend cupy --result "],
+    "release": ["tools.release "],
+    "pdf": ["tools.steps book", "tools.pdf _build/html _build/book.pdf"],
+    "address": ["tools.address "],
+}
+OTHERS = {"help", "clean", "lock-request", "repeat"}  # shell alone; `repeat` is below
+TELLS = """#!/bin/sh
+case "$*" in *environment.py\\ .venv*) exit 0;; esac
+test "${0##*/}" = attnsep && set -- attnsep "$@"
+set -- "${0%/*}$OMP_NUM_THREADS" "$@"
+echo "$*" >>told
+test "$*" != "$FAILS"
+"""
+
+
+def told(folder, verb, fails="nothing"):
+    """Run a verb where every program only writes down its words and one call fails; return the words and the status."""
+    for place in ("python", *(f".venv{kind}/bin/{name}" for kind in KINDS for name in ("python", "attnsep"))):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(TELLS)
+        (folder / place).chmod(0o755)
+    shutil.copy(ROOT / "Makefile", folder)
+    command = ["make", "PYTHON=./python", verb]
+    run = subprocess.run(command, cwd=folder, env={"PATH": os.environ["PATH"], "FAILS": fails}, capture_output=True)
+    words = (folder / "told").read_text().splitlines()
+    (folder / "told").unlink()
+    return words, run.returncode
+
+
+KINDS = ("", "-oldest", "-newest", "-cupy", "-oracles", "-mutants", "-colab")
+
+
+@pytest.mark.parametrize("verb", RUNS)
+def test_a_verb_runs_what_this_table_says_and_fails_with_it(tmp_path, verb):
+    words, status = told(tmp_path, verb)
+    assert ([each.removeprefix(".venv/bin ").replace("-m ", "") for each in words], status) == (RUNS[verb], 0)
+    for number, call in enumerate(words):
+        assert told(tmp_path, verb, call) == (words[: number + 1], 2), f"make {verb} passes although `{call}` fails"
+
+
+def test_every_verb_stands_in_the_table():
+    assert verbs().keys() == RUNS.keys() | OTHERS
+    ran = " ".join(chain.from_iterable(RUNS.values()))
+    assert [name for name in STEPS if not re.search(rf"tools.steps .*\b{name}\b", ran)] == []
+
+
+def test_repeat_tries_every_draw_library_and_version_and_ends_where_one_fails(tmp_path):
+    words, status = told(tmp_path, "repeat")
+    assert status == 0
+    assert words[:20] == [f".venv/bin attnsep verify --jobs 2 --seeds {seed}" for seed in range(1, 21)]
+    assert words[20:32] == [
+        f".venv{kind}/bin{threads} attnsep verify --compare --backend {library}"
+        for kind in ("", "-oldest", "-newest")
+        for library in ("numpy", "array_api_strict")
+        for threads in (1, 2)
+    ]
+    assert words[32].startswith(".venv/bin -c from tools.notebooks import ")
+    assert words[-1].lstrip() == 'assert executed(path) == executed(path), "two executions differ"'
+    for call in (words[0], words[19], words[20], words[31]):
+        assert told(tmp_path, "repeat", call)[1] == 2, f"make repeat passes although `{call}` fails"

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -22,28 +23,84 @@ def steps(workflow):
     return [step for job in workflow["jobs"].values() for step in job["steps"]]
 
 
-def matrix_verbs(workflow):
-    matrices = [job.get("strategy", {}).get("matrix", {}) for job in workflow["jobs"].values()]
-    listed = [verb for matrix in matrices for verb in matrix.get("verb", [])]
-    return listed + [row["verb"] for matrix in matrices for row in matrix.get("include", []) if "verb" in row]
+ANYTIME, LINUX, BOTH = "push pull_request", ["ubuntu-latest"], ["ubuntu-latest", "macos-latest"]
+WEEKLY = "schedule workflow_dispatch"
+# What runs when and where, written once more: who takes a job, a verb or a system out does it twice.
+RUNS = {
+    "test": (ANYTIME, {"test": (BOTH, ["test"])}),
+    "versions": (
+        ANYTIME,
+        {"versions": (LINUX, ["test-oldest", "test-newest", "test-cupy", "test-strict", "test-oracles"])},
+    ),
+    "weekly": (
+        WEEKLY,
+        {"weekly": (BOTH, ["test", "test-newest", "fuzz"]), "hostile": (LINUX, ["test-hostile"])}
+        | {"planted": (LINUX, ["test-planted"]), "lab": (LINUX, ["test-lab"]), "colab": (LINUX, ["test-colab"])}
+        | {verb: (LINUX, [verb]) for verb in ("repeat", "mutants", "noticed", "pdf")},
+    ),
+    "lock": (WEEKLY, {"lock": (LINUX, ["lock", "test", "lock-request"])}),
+    "publish": ("workflow_run", {"build": (LINUX, ["book"]), "deploy": (LINUX, [])}),
+}
 
 
 def test_there_are_workflows():
-    assert {path.stem for path in WORKFLOWS} == {"test", "versions", "weekly", "publish", "lock"}
+    assert {path.stem for path in WORKFLOWS} == RUNS.keys()
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_every_command_is_a_verb_of_the_makefile(path):
+def test_a_workflow_runs_what_this_table_says(path):
     workflow = read(path)
-    commands = [step["run"] for step in steps(workflow) if "run" in step]
-    assert commands
-    called = matrix_verbs(workflow)
-    for command in commands:
-        make, verb = command.split(" ", 1)
-        assert make == "make"
-        called += [] if verb == "${{ matrix.verb }}" else [verb.partition(" ")[0]]  # without variables
-    assert called
-    assert set(called) <= verbs().keys()
+    events = workflow[True]  # YAML reads the key `on` as true
+    assert (" ".join(events), {name: runs_of(job) for name, job in workflow["jobs"].items()}) == RUNS[path.stem]
+    crons = [row["cron"] for row in events["schedule"]] if "schedule" in events else []
+    assert [cron for cron in crons if not re.fullmatch(r"\d+ \d+ \* \* \d", cron)] == [], "runs once a week"
+    asked = [events[name] for name in events if isinstance(events, dict) and name != "schedule"]
+    assert path.stem == "publish" or asked in ([], [None]), "a filter leaves out pushes or requests"
+    assert {line.split()[0] for _, lines in RUNS[path.stem][1].values() for line in lines} <= verbs().keys()
+
+
+def runs_of(job):
+    """Return on which systems a job runs which verbs, each of them alone in a line; `make` and nothing else decides."""
+    matrix = job.get("strategy", {}).get("matrix", {})
+    rows = matrix.get("include", [])
+    listed = matrix.get("verb") or [row["verb"] for row in rows]
+    called = [step["run"] for step in job["steps"] if "run" in step]
+    found = [word for line in called for word in (listed if line == "make ${{ matrix.verb }}" else [line[5:]])]
+    systems = matrix["os"] if job["runs-on"] == "${{ matrix.os }}" else [job["runs-on"]]
+    assert all(line.startswith("make ") for line in called)
+    assert {row["verb"] for row in rows} <= {*listed}
+    return systems, found
+
+
+# A key that is not among these may let a job pass that failed, or keep one from running.
+JOB = {"strategy", "runs-on", "timeout-minutes", "steps"}
+MORE = {"publish": {"if", "permissions", "needs", "environment"}, "lock": {"permissions"}}
+STEP = {"uses", "with", "run", "env", "id"}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_nothing_decides_but_the_verbs(path):
+    workflow = read(path)
+    assert workflow.keys() <= {"name", True, "permissions", "concurrency", "jobs"}
+    for job in workflow["jobs"].values():
+        assert job.keys() <= JOB | MORE.get(path.stem, set())
+        assert job.get("strategy", {}).keys() <= {"fail-fast", "matrix"}
+        assert "exclude" not in job.get("strategy", {}).get("matrix", {})
+    assert [step.keys() - STEP for step in steps(workflow) if step.keys() - STEP] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_job_has_the_code_and_a_python_before_it_runs_a_verb(path):
+    for name, job in read(path)["jobs"].items():
+        used = [step.get("uses", "make").partition("@")[0].removeprefix("actions/") for step in job["steps"]]
+        if "make" in used:
+            assert used[:2] == ["checkout", "setup-python"], name
+            assert set(job["steps"][0].get("with", {})) <= {"fetch-depth", "ref"}
+
+
+def test_what_the_ratchet_compares_with_is_there():
+    first = read(ROOT / ".github/workflows/test.yml")["jobs"]["test"]["steps"][0]
+    assert first["with"] == {"fetch-depth": 0}, "without the commits before, the step ratchet compares nothing"
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -66,9 +123,31 @@ def test_a_workflow_may_only_read_but_for_one_job_and_ends_by_itself(path):
     assert all("timeout-minutes" in job for job in workflow["jobs"].values())
 
 
-def test_publishing_waits_for_the_workflow_test():
-    trigger = read(ROOT / ".github/workflows/publish.yml")[True]["workflow_run"]  # YAML reads the key `on` as true
-    assert trigger["workflows"] == [read(ROOT / ".github/workflows/test.yml")["name"]]
+def test_publishing_waits_until_the_workflow_test_has_passed_on_a_push_to_main():
+    publish = read(ROOT / ".github/workflows/publish.yml")
+    assert publish[True]["workflow_run"] == {
+        "workflows": [read(ROOT / ".github/workflows/test.yml")["name"]],
+        "types": ["completed"],
+        "branches": ["main"],
+    }
+    build, deploy = publish["jobs"]["build"], publish["jobs"]["deploy"]
+    event = "github.event.workflow_run"
+    assert build["if"] == f"{event}.conclusion == 'success' && {event}.event == 'push'"
+    assert build["steps"][0]["with"] == {"ref": "${{ github.event.workflow_run.head_sha }}"}  # what was tested
+    assert build["steps"][-1]["with"] == {"path": "_build/html"}
+    assert (deploy["needs"], "if" in deploy) == ("build", False)
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_ci_runs_make_test_and_ends_as_it_does(tmp_path, status):
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci")
+    for name in ("make", "chromium"):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "$PWD {name} $*"\nexit {status}\n')
+        (tmp_path / name).chmod(0o755)
+    search = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    run = subprocess.run([tmp_path / ".ci/run"], env={"PATH": search}, capture_output=True, text=True)
+    assert (run.stdout, run.returncode) == (f"{tmp_path.resolve()} make test\n", status)
 
 
 def test_binder_lists_nothing_twice():

@@ -1,0 +1,46 @@
+"""Each step reports the fault that is planted for it; the quick ones here, all of them in `make test-planted`."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tools import planted
+from tools.files import ROOT
+from tools.tests.test_makefile import RUNS
+
+SETTINGS = ("pyproject.toml", "conftest.py", "lib/conftest.py", "lib/tests/conftest.py", "chapters/conftest.py")
+SETTINGS += ("chapters/ruff.toml", "tools/__init__.py", "tools/counted.py", "tools/files.py", "tools/places.py")
+SETTINGS += ("tools/steps.py",)
+
+
+def run_steps(folder, surroundings, *names):
+    """Run steps in a tree that has this project's settings and the planted files alone; return what they print."""
+    for name in SETTINGS:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    (folder / "tools/counts.json").write_text('{"unit": {}, "notebooks": {}}')
+    planted.plant(folder)
+    command = [sys.executable, "-m", "tools.steps", *names]
+    environment = planted.environment(folder, surroundings)
+    run = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert run.returncode == 1
+    return run.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("format", "lint", "unit"),
+        pytest.param(("types", "notebooks"), marks=pytest.mark.slow),
+    ],
+)
+def test_a_quick_step_reports_its_fault(tmp_path, surroundings, names):
+    output = run_steps(tmp_path, surroundings, *names)
+    found = planted.unreported(output, {name: planted.SAID[name] for name in names})
+    assert found == [], f"{output}\nof which all is right but for: {found}"
+
+
+def test_each_step_of_make_test_has_a_planted_fault():
+    assert planted.SAID.keys() == set(RUNS["test"][0].split()[1:])
