@@ -1,7 +1,7 @@
 """Check the built pages: python -m tools.pages _build/html
 
-No request leaves the site, every file that a page loads is there, every figure has an alt text, every internal link
-leads somewhere, no TeX is left raw.
+Every page of the table of contents is there, no request leaves the site, every file that a page loads is there, every
+figure has an alt text, every internal link leads somewhere, no TeX is left raw.
 """
 
 import re
@@ -10,7 +10,10 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import yaml
 from bs4 import BeautifulSoup
+
+from tools.files import ROOT
 
 # What a browser loads by itself.  A link that a reader must click may lead anywhere, and so may what is only said.
 LOADING = ("src", "srcset", "data", "poster", "href", "xlink:href", "srcdoc", "style", "background", "content")
@@ -109,14 +112,26 @@ def style_problems(path, root):
     return [f"{path.relative_to(root).as_posix()}: loads {address}" for address in addresses]
 
 
-def main(folder):
-    """Print the problems of a built site; return 1 if there are any."""
+def listed():
+    """Return the names of the pages in the table of contents."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    return [toc["root"], *(entry["file"] for part in toc["parts"] for entry in part["chapters"])]
+
+
+def unread(names, pages, root):
+    """Return which pages of the table of contents are not among those that were read."""
+    return [f"{name}.html: is in _toc.yml, and was not read" for name in names if root / f"{name}.html" not in pages]
+
+
+def main(folder, names=None):
+    """Print the problems of a built site, which must have the pages named; return 1 if there are any."""
     root = Path(folder).resolve()
     pages = sorted(path for path in root.rglob("*.html") if "_static" not in path.relative_to(root).parts)
     if not pages:
         print(f"{folder}: no built pages; run `make book` first", file=sys.stderr)
         return 2
-    problems = [problem for path in pages for problem in page_problems(path, root)]
+    problems = unread(listed() if names is None else names, pages, root)
+    problems += [problem for path in pages for problem in page_problems(path, root)]
     problems += [problem for path in sorted(root.rglob("*.css")) for problem in style_problems(path, root)]
     for problem in problems:
         print(problem, file=sys.stderr)

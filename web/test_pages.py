@@ -8,6 +8,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from tools.pages import listed
 from web.conftest import BUILT, Tab
 
 PAGES = sorted({path.relative_to(BUILT).as_posix() for path in BUILT.rglob("*.html")} - {"index.html"})
@@ -99,6 +100,14 @@ def test_a_page_is_whole_at_every_width_and_in_the_dark(tab, address):
         page.wait_for_function(REACHABLE)
         assert violations(page, rules) == [], (width, scheme)
     assert tab.problems == []
+
+
+def test_every_page_of_the_book_is_opened_on_these_screens():
+    """Written once more: who leaves out a page, a screen or a rule does it twice."""
+    assert {f"{name}.html" for name in listed()} <= set(PAGES)
+    assert {(1280, "light"), (400, "light"), (400, "dark")} <= set(SEEN)
+    assert CHECKED[1280, "light"] == {}  # all rules
+    assert {"color-contrast", "scrollable-region-focusable"} <= set(CHECKED[400, "dark"]["runOnly"])
 
 
 def show(page, width, scheme):

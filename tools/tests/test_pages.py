@@ -81,3 +81,25 @@ def test_style_sheets(site):
 def test_a_site_without_pages_is_no_success(tmp_path, capsys):
     assert pages.main(tmp_path) == 2
     assert "no built pages" in capsys.readouterr().err
+
+
+def test_a_page_that_nobody_reads_is_no_success(tmp_path, capsys):
+    for name in ("a.html", "chapters/b.html"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("<p>fine</p>")
+    pages._parsed.cache_clear()
+    assert pages.main(tmp_path, ["a", "chapters/b"]) == 0
+    assert pages.main(tmp_path, ["a", "chapters/b", "chapters/c"]) == 1
+    assert "chapters/c.html: is in _toc.yml, and was not read" in capsys.readouterr().err
+    assert len(pages.listed()) > 35
+
+
+def test_pages_report_their_problems(tmp_path, capsys):
+    (tmp_path / "a.html").write_text("<p>so $n^2$ entries</p>")
+    assert pages.main(tmp_path, []) == 1
+    (tmp_path / "a.html").write_text("<p>fine</p>")
+    pages._parsed.cache_clear()
+    assert pages.main(tmp_path, []) == 0
+    (tmp_path / "a.css").write_text("@import 'https://example.org/a.css';")
+    assert pages.main(tmp_path, []) == 1
+    assert "a.css: loads https://example.org/a.css" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tools import files, lock, pages, steps
+from tools import files, lock, steps
 
 
 @pytest.fixture(autouse=True)
@@ -120,17 +120,6 @@ def test_a_test_that_waits_for_ever_fails_and_shows_where(tmp_path, surroundings
     assert run.returncode == 1
     assert "threading.Event().wait()" in run.stdout
     assert "Timeout (>1.0s)" in run.stdout
-
-
-def test_pages_report_their_problems(tmp_path, capsys):
-    (tmp_path / "a.html").write_text("<p>so $n^2$ entries</p>")
-    assert pages.main(tmp_path) == 1
-    (tmp_path / "a.html").write_text("<p>fine</p>")
-    pages._parsed.cache_clear()
-    assert pages.main(tmp_path) == 0
-    (tmp_path / "a.css").write_text("@import 'https://example.org/a.css';")
-    assert pages.main(tmp_path) == 1
-    assert "a.css: loads https://example.org/a.css" in capsys.readouterr().err
 
 
 def test_writing_the_same_text_leaves_the_file_alone(tmp_path):
