@@ -1,14 +1,19 @@
 """Rules that the tree must keep; each function returns one sentence for each place that breaks its rule."""
 
 import ast
+import hashlib
 import re
+import shlex
 from itertools import chain
 
 import nbformat
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 from attnsep.claims import LEDGER
 from attnsep.ledger.framework import UNROUNDED, Claim
 from attnsep.ledger.ratchet import parts
+from tools.files import ROOT
 
 MOST_LINES = 20
 SHORTEST_ALT = 30
@@ -122,7 +127,7 @@ def exercise_problems(name, notebook):
     return found + ([] if predictions else [f"{name}: no exercise asks for a prediction (': predict, then run')"])
 
 
-def repeated_functions(notebooks):
+def function_problems(notebooks):
     """Return the functions that two chapters define; such a function belongs into the library."""
     places = {}
     for name, notebook in notebooks.items():
@@ -152,6 +157,56 @@ def said_of_the_paper(text):
     parts = re.split(r"\n\s*\n|^\s*`{3,}[^\s{]*(?:\{\S*\})?|\n(?=\s*(?:[-*#|:]|\d+\. ))|\|", text, flags=re.MULTILINE)
     sentences = [" ".join(sentence.split()) for part in parts for sentence in SENTENCE_ENDS.split(part)]
     return [sentence.lstrip("-*# ") for sentence in sentences if ABOUT_THE_PAPER.search(sentence)]
+
+
+def review_problems(said, reviewed):
+    """Return which sentences about the paper nobody compared with the source card, and which lines are left over."""
+    found = [
+        f"{sentence!r}: is not in tools/said_of_the_paper.txt; compare it with the source card, then add it there"
+        for sentence in sorted({*said} - {*reviewed})
+    ]
+    found += [
+        f"{sentence!r}: is in tools/said_of_the_paper.txt, and on no page" for sentence in sorted({*reviewed} - {*said})
+    ]
+    return found + ([] if [*reviewed] == sorted({*reviewed}) else ["tools/said_of_the_paper.txt: must be sorted"])
+
+
+# Proofs: nothing computes them, so somebody reads each, and reads it again after a change.
+
+PROOF = re.compile(r"^(?P<fence>`{3,})\{dropdown\} (?:Proof|Why)\b.*\n(?P<text>(?:.*\n)*?)(?P=fence)\s*$", re.MULTILINE)
+
+
+def proofs_of(name, notebook):
+    """Yield (place, digest) of each folded proof; its place is the chapter and the label of the statement above it."""
+    label = "(none)"
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            for part in re.finditer(rf"(?m)^:label:\s*(?P<label>\S+)|{PROOF.pattern}", cell.source):
+                if part["label"]:
+                    label = part["label"]
+                else:
+                    words = " ".join(part["text"].split())
+                    yield f"{name} {label}", hashlib.sha256(words.encode()).hexdigest()[:12]
+
+
+def proof_problems(notebooks, signed):
+    """Return which proofs are not those that somebody read, and which signatures belong to no proof.
+
+    Parameters
+    ----------
+    notebooks : dict
+        {chapter: notebook}.
+    signed : collection of str
+        Lines of tools/proofs.txt: chapter, label, digest.
+    """
+    lines = [f"{place} {digest}" for name, notebook in notebooks.items() for place, digest in proofs_of(name, notebook)]
+    found = [
+        f"{line.rpartition(' ')[0]}: this proof is not the one that was read. Read it against its statement, or let "
+        f"somebody else read it; then its line in tools/proofs.txt is: {line}"
+        for line in lines
+        if line not in signed
+    ]
+    return found + [f"{line}: is in tools/proofs.txt, and no proof has it" for line in signed if line not in lines]
 
 
 BY_NAME = re.compile(
@@ -219,7 +274,6 @@ def _imported(nodes):
 # Draws: claims take random numbers from one place, so that all of them can be exchanged at once.
 
 DRAWING = ("default_rng", "random", "RandomState")
-FRAMEWORK = ((0, "default_rng"), (1, "random"))  # np.random.default_rng, once
 
 
 def draw_problems(module, source):
@@ -230,8 +284,6 @@ def draw_problems(module, source):
     for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr in DRAWING and getattr(node.value, "id", "") != "rng":
             found.append(node.attr)
-    if module == "claims.framework":
-        found = [name for number, name in enumerate(sorted(found)) if (number, name) not in FRAMEWORK]
     return [f"{module}: {name}: claims draw from framework.generator(seed) alone" for name in found]
 
 
@@ -417,12 +469,174 @@ def name_problems(table, titles, claims, extensions, tests):
 NAMED_IDS = re.compile(r"\b(?:Claims?|Definitions?): ([a-z0-9]+(?:-[a-z0-9]+)*(?:,\s+[a-z0-9]+(?:-[a-z0-9]+)*)*)\.")
 
 
-def unknown_ids(text, known):
-    """Return the ids of claims and definitions that a text names, as in ``Claims: one, two.``, and the ledger lacks.
+def id_problems(name, text, known):
+    """Return which ids of claims and definitions a text names, as in ``Claims: one, two.``, and the ledger lacks."""
+    ids = [id for ids in NAMED_IDS.findall(text) for id in re.split(r",\s+", ids)]
+    return [f"{name}: names {id}, which is not in the ledger" for id in ids if id not in known]
+
+
+def beside_problems(folder, modules, tests):
+    """Return which test files of a folder begin with the name of no module of the folder that they test."""
+    names = [*(module.strip("_") for module in modules), folder]
+    return [
+        f"{folder}/{test}.py: begins with no module of {folder}, so nobody finds it beside what it tests"
+        for test in tests
+        if not any(test.startswith(f"test_{name}") for name in names)
+    ]
+
+
+def contents_problems(listed, pages):
+    """Return which pages are not in the table of contents, once, and what it lists that is no page."""
+    found = [f"{name}: must stand in _toc.yml once, stands there {listed.count(name)} times" for name in pages]
+    found = [problem for problem, name in zip(found, pages, strict=True) if listed.count(name) != 1]
+    return found + [f"{name}: is in _toc.yml, and there is no such page" for name in listed if name not in pages]
+
+
+def order_problems(name, text, levels):
+    """Return where a page does not list the levels of evidence, from strong to weak, in a first column or a line."""
+    table = re.search(r"^\| level \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.MULTILINE)
+    line = re.search(rf"^.*{levels[0]}.*{levels[-1]}.*$", text, re.MULTILINE)
+    if table:
+        found = re.findall(r"^\| (\w+) \|", table[1], re.MULTILINE)
+    else:
+        found = re.findall(rf"\b(?:{'|'.join(levels)})\b", line[0] if line else "")
+    return [] if found == [*levels] else [f"{name}: lists the levels {', '.join(found)}, must be {', '.join(levels)}"]
+
+
+# What installs, and what pages tell a reader to type.
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+SYSTEMS = ({"sys_platform": "linux", "os_name": "posix"}, {"sys_platform": "win32", "os_name": "nt"})
+
+
+def requirements_of(project, *extras):
+    """Return what the project needs with these extras, as requirements of packages other than itself.
+
+    Parameters
+    ----------
+    project : dict
+        The table ``project`` of pyproject.toml.
+    *extras : str
+        Names of its extras.
+    """
+    todo, found = [*project["dependencies"], *chain(*(project["optional-dependencies"][name] for name in extras))], []
+    for requirement in map(Requirement, todo):
+        inner = requirements_of(project, *requirement.extras) if requirement.name == project["name"] else [requirement]
+        found += [each for each in inner if each not in found]
+    return found
+
+
+def lock_problems(lock, project, brought=None):
+    """Return where the lock is not closed: no pin, two pins, a version that pyproject.toml excludes, a pin too many.
+
+    Parameters
+    ----------
+    lock : str
+        Text of requirements.lock.
+    project : dict
+        The table ``project`` of pyproject.toml.
+    brought : set of str, optional
+        The packages that the extra ``dev`` brings here, where that is known for the locked versions.
+    """
+    found, pins = [], []
+    for line in filter(None, (text.partition("#")[0].strip() for text in lock.splitlines())):
+        try:
+            pin = Requirement(line)
+        except InvalidRequirement:
+            pin = None
+        if pin is None or [part.operator for part in pin.specifier] != ["=="] or "*" in str(pin.specifier):
+            found.append(f"{line}: must be a name, == and one version; run `make lock`")
+        else:
+            pins.append(pin)
+    for python, system in ((python, system) for python in PYTHONS for system in SYSTEMS):
+        place = system | {"python_version": python, "python_full_version": f"{python}.99"}
+        names = [canonicalize_name(pin.name) for pin in pins if pin.marker is None or pin.marker.evaluate(place)]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        found += [
+            f"{name}: pinned twice for Python {python} on {system['sys_platform']}; run `make lock`" for name in twice
+        ]
+    needed = requirements_of(project, "dev")
+    for requirement in needed:
+        same = [pin for pin in pins if canonicalize_name(pin.name) == canonicalize_name(requirement.name)]
+        versions = [next(iter(pin.specifier)).version for pin in same]
+        found += (
+            [] if same else [f"{requirement.name}: pyproject.toml asks for it, and no line pins it; run `make lock`"]
+        )
+        found += [
+            f"{canonicalize_name(requirement.name)}=={version}: pyproject.toml asks for {requirement}; run `make lock`"
+            for version in versions
+            if not requirement.specifier.contains(version, prereleases=True)
+        ]
+    if brought is not None:
+        here = {canonicalize_name(pin.name) for pin in pins if pin.marker is None or pin.marker.evaluate()}
+        direct = {canonicalize_name(requirement.name) for requirement in needed}
+        found += [
+            f"{name}: another package needs it, and no line pins it; run `make lock`"
+            for name in sorted(brought - here - direct)
+        ]
+        found += [f"{name}: nothing needs it; run `make lock`" for name in sorted(here - brought)]
+    return list(dict.fromkeys(found))
+
+
+TYPED = re.compile(
+    r"^(?:\S*[/\\])?((?:make|attnsep|pip|python3?|jupyter(?:-book)?|conda|py)(?: [^`\n]*)?)$", re.MULTILINE
+)
+IN_A_LINE = re.compile(r"(?<!`)`(?!`)([^`\n]+)`(?!`)")
+FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def commands_of(text):
+    """Return the commands that a page tells its reader to type, without their comments.
 
     Examples
     --------
-    >>> unknown_ids("Completed.  Claims: tensor-trick,\\n    no-such-claim.", {"tensor-trick"})
-    ['no-such-claim']
+    >>> commands_of("Run `make book` or\n\n```\n.venv/bin/attnsep verify  # all\n```\n")
+    ['attnsep verify', 'make book']
     """
-    return [id for ids in NAMED_IDS.findall(text) for id in re.split(r",\s+", ids) if id not in known]
+    parts = [*FENCED.findall(text), *IN_A_LINE.findall(FENCED.sub("", text))]
+    return [re.split(r"\s+#", command)[0] for part in parts for command in TYPED.findall(part)]
+
+
+def command_problems(name, text, makefile, extras, attnsep):
+    """Return which commands of a page would fail: a verb or a variable that make lacks, an extra, words of attnsep.
+
+    Parameters
+    ----------
+    name, text : str
+        The page's.
+    makefile : str
+        Text of the Makefile.
+    extras : collection of str
+        Those of pyproject.toml.
+    attnsep : callable
+        Takes the words after ``attnsep``; returns what is wrong with them, or None.
+    """
+    found = []
+    for command in commands_of(text):
+        program, *words = shlex.split(command)
+        if program == "make":
+            for word in words:
+                variable, equals, _ = word.partition("=")
+                if not re.search(
+                    rf"^{re.escape(variable)} \?=" if equals else rf"^{re.escape(word)}:.*## ", makefile, re.M
+                ):
+                    found.append(f"{name}: `{command}`: the Makefile has no {variable}")
+        elif program == "attnsep" and (problem := attnsep(words)):
+            found.append(f"{name}: `{command}`: {problem}")
+        for names in re.findall(r"\.\[([\w,-]+)\]", command):
+            missing = sorted({*names.split(",")} - {*extras})
+            found += [f"{name}: `{command}`: pyproject.toml has no extra {extra}" for extra in missing]
+        for module in re.findall(r"-m tools\.(\w+)", command):
+            if not (ROOT / f"tools/{module}.py").is_file():
+                found.append(f"{name}: `{command}`: there is no tools/{module}.py")
+    return found
+
+
+LINKED = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)[^)]*\)")
+NAMED_FILE = re.compile(r"`((?:lib|tools|chapters|assets|web|\.github)/[a-z0-9_./-]+)`")
+
+
+def place_problems(name, text):
+    """Return which files a page of the project's root links to, or names with their folder, that are not there."""
+    places = [*LINKED.findall(text), *NAMED_FILE.findall(text)]
+    return [f"{name}: {place}: there is no such file" for place in places if not (ROOT / place).exists()]

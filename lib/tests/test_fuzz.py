@@ -105,6 +105,12 @@ def test_every_public_function_is_fuzzed():
     assert covered() - public() == set()
 
 
+def test_no_function_that_is_fuzzed_is_on_a_list_of_those_that_are_not():
+    covered()
+    assert {*map(name_of, WITHOUT_ARGUMENTS), *WITH_FILES, *IN_OTHER_TESTS} & {*FUZZED} == set()
+    assert [path for path in IN_OTHER_TESTS.values() if not (HERE / path).is_file()] == []
+
+
 def test_a_function_that_nobody_fuzzes_is_noticed(monkeypatch):
     def new():
         pass

@@ -362,10 +362,6 @@ def test_dev_has_the_extras_that_the_environment_may_get():
     assert closure(environment.ALL) >= closure("book", "lab", "learn", "cluster")
 
 
-def test_the_verbs_and_the_readme_name_extras_that_exist():
+def test_the_verbs_name_extras_that_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert set(re.findall(r"\.ready-([a-z]+)", makefile)) <= EXTRAS.keys()
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    named = {name for names in re.findall(r"\.\[([a-z,]+)\]", readme) for name in names.split(",")}
-    assert named
-    assert named <= EXTRAS.keys()

@@ -26,13 +26,6 @@ def test_every_verb_is_phony():
     assert phony.split() == list(verbs())
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
-def test_every_verb_that_a_page_names_exists(page):
-    named = set(re.findall(r"(?:^|`)make (?!PYTHON)([a-z-]+)", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE))
-    assert named
-    assert named <= verbs().keys()
-
-
 def make(folder, *words):
     """Run make with this project's Makefile in another folder; return what it prints."""
     shutil.copy(ROOT / "Makefile", folder)
