@@ -87,7 +87,9 @@ class Counted:
     def pytest_runtest_logreport(self, report):
         if report.when == "setup":
             self.ran[report.nodeid.partition("::")[0]] += 1
-        if report.skipped and not hasattr(report, "wasxfail"):
+        if hasattr(report, "wasxfail"):
+            self.skipped[report.nodeid] = f"expected to fail: {report.wasxfail}"
+        elif report.skipped:
             self.skipped[report.nodeid] = report.longrepr[2]
 
     @pytest.hookimpl(tryfirst=True)

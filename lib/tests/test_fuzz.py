@@ -14,6 +14,7 @@ from attnsep.bench import measure
 from attnsep.claims import the_cards_words
 from attnsep.learn import table
 from attnsep.ledger import framework, graph, record, tables
+from lib.tests import fuzzing
 from lib.tests.fuzzing import FUZZED, name_of
 
 HERE = Path(__file__).parent
@@ -109,6 +110,13 @@ def test_no_function_that_is_fuzzed_is_on_a_list_of_those_that_are_not():
     covered()
     assert {*map(name_of, WITHOUT_ARGUMENTS), *WITH_FILES, *IN_OTHER_TESTS} & {*FUZZED} == set()
     assert [path for path in IN_OTHER_TESTS.values() if not (HERE / path).is_file()] == []
+
+
+def test_how_much_is_drawn():
+    """Numbers that only grow; `make fuzz` takes more inputs."""
+    assert fuzzing.INPUTS >= 10
+    assert fuzzing.SETTINGS.max_examples == fuzzing.INPUTS
+    assert len(fuzzing.NUMBERS) >= 50
 
 
 def test_a_function_that_nobody_fuzzes_is_noticed(monkeypatch):

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -96,6 +97,25 @@ def test_without_its_gain_the_kernel_is_sampled_and_with_it_the_law_is_exact(ker
     first = values(A := data.matrix(), A, A, data.X(), name)[:, 0] / (0.7 * data.log_n**0.5)
     p, q, *_ = tokens.weights(12, "0.7", name)
     np.testing.assert_allclose(first, [p] + [q] * 11, rtol=1e-12)
+
+
+def test_all_that_the_library_reads_is_installed_with_it():
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
+    base = ROOT / "lib/attnsep"
+    there = {path.relative_to(base.parent) for path in base.rglob("*") if path.is_file()}
+    there = {path for path in there if path.suffix not in (".py", ".pyc")}
+    listed = {Path(package.replace(".", "/"), name) for package, names in data.items() for name in names}
+    assert there - listed == set(), "not in package-data of pyproject.toml: an installed attnsep would lack these"
+
+
+def test_nothing_silences_the_book():
+    """The step "book" turns each warning into an error, unless the settings keep it from being given."""
+    book = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert book["execute"] == {"execute_notebooks": "off"}  # pages show what nbval compares
+    assert book["only_build_toc_files"] is True
+    assert book["exclude_patterns"] == [".venv*", "_build", "lib", "tools", "README.md", "**.ipynb_checkpoints"]
+    silent = ("suppress_warnings", "nitpick_ignore", "nitpick_ignore_regex", "nitpicky", "keep_warnings")
+    assert not {*silent} & book["sphinx"]["config"].keys()
 
 
 def test_version_and_licenses_are_the_same_everywhere():

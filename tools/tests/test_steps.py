@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tools import files, lock, steps
+from tools import browser, files, lock, steps
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +77,28 @@ def test_a_step_runs_what_this_table_says(name):
     assert words == shlex.split(COMMANDS[name]), "the step and this table must both be changed, and seen by a reviewer"
 
 
+def test_a_step_states_what_this_table_says():
+    stored = {"ATTNSEP_BACKEND": "auto", "ATTNSEP_EVIDENCE": "", "ATTNSEP_RECORD": ""}
+    few = {"ATTNSEP_FUZZ": ""}
+    assert {
+        **dict.fromkeys(("claims", "notebooks", "book"), stored),
+        "strict notebooks": stored | {"ATTNSEP_BACKEND": "array_api_strict"},
+        **dict.fromkeys(("unit", "slow"), few),
+        "fuzz": {"ATTNSEP_FUZZ": "300"},
+    } == steps.ENVIRONMENT
+
+
+def test_a_browser_is_found_by_any_of_its_names(tmp_path, monkeypatch):
+    """Where none is found no page is opened, and `make test` passes."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("chromium", "google-chrome", "chromium-browser"):
+        program = tmp_path / name
+        program.touch(mode=0o755)
+        assert browser.chromium() == str(program)
+        program.unlink()
+    assert "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome" in browser.NAMES
+
+
 def test_only_a_missing_browser_is_neither_passed_nor_failed():
     assert steps.OUTCOMES == {0: "passed", steps.NOT_RUN: "NOT RUN"}
 
@@ -129,6 +151,19 @@ def test_writing_the_same_text_leaves_the_file_alone(tmp_path):
     before = path.stat().st_mtime_ns
     files.write(path, "text")
     assert path.stat().st_mtime_ns == before
+
+
+def test_the_lock_is_made_for_all_that_dev_brings_on_every_platform(monkeypatch):
+    asked, written = [], []
+    pins = SimpleNamespace(stdout="numpy==2.0\nattnsep==1\n")
+    monkeypatch.setattr(lock.subprocess, "run", lambda command, **_: asked.extend(command) or pins)
+    monkeypatch.setattr(lock, "write", lambda path, text: written.append((path.name, text)))
+    assert lock.main() == 0
+    assert " ".join(asked[2:]) == (
+        "uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --no-header --no-annotate "
+        "--no-emit-index-url --quiet"
+    )
+    assert written == [("requirements.lock", f"{lock.HEADER}numpy==2.0\n")]
 
 
 def test_a_lock_file_that_names_a_host_is_not_written(monkeypatch):
