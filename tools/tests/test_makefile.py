@@ -112,7 +112,11 @@ KINDS = ("", "-oldest", "-newest", "-cupy", "-oracles", "-mutants", "-colab")
 @pytest.mark.parametrize("verb", RUNS)
 def test_a_verb_runs_what_this_table_says_and_fails_with_it(tmp_path, verb):
     words, status = told(tmp_path, verb)
-    assert ([each.removeprefix(".venv/bin ").replace("-m ", "") for each in words], status) == (RUNS[verb], 0)
+    runs = [each.removeprefix(".venv/bin ").replace("-m ", "") for each in words]
+    assert status == 0
+    assert runs == RUNS[verb], (
+        f"make {verb} runs {runs}, RUNS in this file says {RUNS[verb]}; if it is meant, change both"
+    )
     for number, call in enumerate(words):
         assert told(tmp_path, verb, call) == (words[: number + 1], 2), f"make {verb} passes although `{call}` fails"
 

@@ -39,7 +39,8 @@ def run_steps(folder, surroundings, *names):
 def test_a_quick_step_reports_its_fault(tmp_path, surroundings, names):
     output = run_steps(tmp_path, surroundings, *names)
     found = planted.unreported(output, {name: planted.SAID[name] for name in names})
-    assert found == [], f"{output}\nof which all is right but for: {found}"
+    why = "so it would not report a real one; look at what pyproject.toml, a conftest and tools/steps.py tell it"
+    assert found == [], f"{output}\nA step does not report the fault that tools/planted.py plants, {why}"
 
 
 def test_each_step_of_make_test_has_a_planted_fault():

@@ -74,7 +74,10 @@ def test_a_step_runs_what_this_table_says(name):
         assert (first, words.pop(0)) == ("-c", "from jupyter_book.cli.main import main; main()")
     else:
         assert first == "-m"
-    assert words == shlex.split(COMMANDS[name]), "the step and this table must both be changed, and seen by a reviewer"
+    runs = shlex.join(words)
+    assert words == shlex.split(COMMANDS[name]), (
+        f"the step {name} runs `{runs}`, COMMANDS in this file says `{COMMANDS[name]}`; if it is meant, change both"
+    )
 
 
 def test_a_step_states_what_this_table_says():

@@ -52,7 +52,10 @@ def test_there_are_workflows():
 def test_a_workflow_runs_what_this_table_says(path):
     workflow = read(path)
     events = workflow[True]  # YAML reads the key `on` as true
-    assert (" ".join(events), {name: runs_of(job) for name, job in workflow["jobs"].items()}) == RUNS[path.stem]
+    runs = " ".join(events), {name: runs_of(job) for name, job in workflow["jobs"].items()}
+    assert runs == RUNS[path.stem], (
+        f"{path.name} runs {runs}, RUNS in this file says {RUNS[path.stem]}; if it is meant, change both"
+    )
     crons = [row["cron"] for row in events["schedule"]] if "schedule" in events else []
     assert [cron for cron in crons if not re.fullmatch(r"\d+ \d+ \* \* \d", cron)] == [], "runs once a week"
     asked = [events[name] for name in events if isinstance(events, dict) and name != "schedule"]
