@@ -200,13 +200,14 @@ def proof_problems(notebooks, signed):
         Lines of tools/proofs.txt: chapter, label, digest.
     """
     lines = [f"{place} {digest}" for name, notebook in notebooks.items() for place, digest in proofs_of(name, notebook)]
+    unread = {line: line.rpartition(" ")[0] for line in lines if line not in signed}
     found = [
-        f"{line.rpartition(' ')[0]}: this proof is not the one that was read. Read it against its statement, or let "
-        f"somebody else read it; then its line in tools/proofs.txt is: {line}"
-        for line in lines
-        if line not in signed
+        f"{place}: this proof is not the one that was read. Read it against its statement, or let somebody else read "
+        f"it; then its line in tools/proofs.txt is: {line}"
+        for line, place in unread.items()
     ]
-    return found + [f"{line}: is in tools/proofs.txt, and no proof has it" for line in signed if line not in lines]
+    left = [line for line in signed if line not in lines and line.rpartition(" ")[0] not in unread.values()]
+    return found + [f"{line}: is in tools/proofs.txt, and no proof has it" for line in left]
 
 
 BY_NAME = re.compile(

@@ -504,6 +504,10 @@ INPUTS = {
                 ({"one": chapter(PROOF)}, []),
                 f"then its line in tools/proofs.txt is: {SIGNED[0]}",
             ),
+            (
+                ({"one": chapter(PROOF)}, ["one a-claim 0123456789ab"]),
+                f"then its line in tools/proofs.txt is: {SIGNED[0]}",
+            ),
             (({"one": chapter("")}, SIGNED), "one a-claim 8e18bd2e335c: is in tools/proofs.txt, and no proof has it"),
         ],
     ),
@@ -611,14 +615,16 @@ def test_every_guard_reads_the_tree_and_has_inputs_of_both_kinds():
 
 
 def test_every_page_without_exercises_has_none():
-    assert [name for name in WITHOUT_EXERCISES if not guards.exercise_problems(name, NOTEBOOKS[name])] == []
+    found = [name for name in WITHOUT_EXERCISES if not guards.exercise_problems(name, NOTEBOOKS[name])]
+    assert found == [], "these have all that a chapter needs, so they leave WITHOUT_EXERCISES"
 
 
 def test_every_helper_that_rounds_does(monkeypatch):
     monkeypatch.setattr(guards, "ROUNDS_AND_SAYS_WHY", {})
     unrounded = {id: entry for id, entry in LEDGER.items() if getattr(entry, "level", "") in ("exact", "certified")}
     found = guards.level_problems(unrounded)
-    assert {re.match(r"\S+: (\S+)", problem)[1] for problem in found} == set(ROUNDS)
+    round_here = {re.match(r"\S+: (\S+)", problem)[1] for problem in found}
+    assert round_here == ROUNDS, "ROUNDS_AND_SAYS_WHY of tools/guards.py names those that exact claims need, no others"
 
 
 ROUNDS = {*guards.ROUNDS_AND_SAYS_WHY}
