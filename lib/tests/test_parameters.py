@@ -28,8 +28,8 @@ from lib.tests.test_fuzz import IN_OTHER_TESTS, WITH_FILES, covered
 HELP = "Use the parameter, or cut it; for a new one add a point to POINTS in lib/tests/test_parameters.py"
 # Why no change of it changes a result, and where it is tested what it does instead.
 ELSEWHERE = {
-    "attention.attend.attend.threads": "the same numbers: attention/test_threads.py",
-    "attention.attend.attend.unique": "the same numbers, from fewer rows: attention/test_threads.py",
+    "attention.attend.attend.threads": "the same numbers: attention/test_fast_threads.py",
+    "attention.attend.attend.unique": "the same numbers, from fewer rows: attention/test_fast_threads.py",
     "ledger.framework.check.id": "printed: ledger/test_framework.py",
     "attention.kernels.FeatureMap.weights.positions": "places, for kernels of places alone: Window has a point",
     "ledger.framework.kept.claim": "nothing, where no evidence is kept: ledger/test_framework.py",
@@ -50,7 +50,7 @@ ELSEWHERE |= {
     for name in ("steps", "rate", "every", "clip")
 }
 SLOW = ("figures.", "learn.tasks.Digits")  # they draw, and read a set of data
-OWN = ("bench.measure.",)  # measures: bench/test_competitor.py
+OWN = ("bench.measure.",)  # measures: bench/test_measure_competitor.py
 
 A, B = np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([[0.5, 1.0], [2.0, 1.5]])
 KEEP = np.array([[True, False], [True, True]])

@@ -256,6 +256,8 @@ def names(change=("", ""), titles=(), **places):
 
 TABLE = "| level | means |\n|---|---|\n" + "".join(f"| {level} | that |\n" for level in LEVELS)
 PROOF = ":label: a-claim\n````{dropdown} Proof\nBecause.\n````"
+FALSE = BLOCK.replace("A title ·", "A title that is false ·").replace("mark-extension", "mark-extension refuted")
+REPAIRED = FALSE.replace("\n```", "\n\nWhat is true instead: {prf:ref}`another`.\n```")
 SIGNED = ["one a-claim 8e18bd2e335c"]
 PROJECT_OF_TWO = {
     "name": "ours",
@@ -361,7 +363,12 @@ INPUTS = {
         [(({name: code("if True:\n    def fires(x):\n        return x") for name in "ab"},), "def fires: in a, b")],
     ),
     guards.closure_problems: (
-        [closed(), closed(WITH_DEFINITION, uses=("def-x",), more={"def-x": USED}), ({"a": code("%nosuchmagic")}, {})],
+        [
+            closed(),
+            closed(WITH_DEFINITION, uses=("def-x",), more={"def-x": USED}),
+            closed(REPAIRED, expect="refuted"),
+            ({"a": code("%nosuchmagic")}, {}),
+        ],
         [
             (closed(block=""), "no statement block"),
             (closed(place="two"), "no statement block in its chapter 'one'"),
@@ -374,6 +381,10 @@ INPUTS = {
             (closed(BLOCK + "\n\n- ```{prf:lemma} X\n  ```"), "no block of backticks"),
             (closed(uses=("b-claim",)), "uses 'b-claim', which is not"),
             (closed(uses=("a-claim",)), "a cycle among a-claim"),
+            (closed(expect="refuted"), "must have the class mark-extension refuted", 2),
+            (closed(FALSE, expect="refuted"), "the title of a false statement"),
+            (closed(BLOCK.replace("A title", "A false title")), "the title of a false statement"),
+            (closed(REPAIRED.replace("that is false ", ""), expect="refuted"), "the title of a false statement"),
             (closed(BLOCK + "\n\n" + BLOCK), "stands twice"),
             (closed(BLOCK + "\n\n" + BLOCK.replace("a-claim", "stray")), "'stray' names nothing"),
             (closed(source='check("a-claim")\ncheck("other")'), "'other') names no claim"),
