@@ -14,6 +14,7 @@ import pytest
 import sympy
 
 from attnsep import arrays, checks, files
+from attnsep import tables as tables_of_pages
 from attnsep.attention import attend, kernels
 from attnsep.bench import cost
 from attnsep.extensions import any_readout, sensitivity
@@ -66,8 +67,17 @@ OF_TIMES = {"rows": TIMES, "d": 6, "dtype": "float64"}
 SPIKED = {"delta": "0.2", "tau": "0.9", "low": 1, "high": 1.5, "spike": 1.9}
 SIZES = {"delta": "0.1", "a0": "0.05", "a1": "0.7", "c": "0.5"}
 CLAIMED = {"id": "a-claim", "mark": "source", "source": "x", "statement": "x 1", "chapter": "x", "level": "exact"}
-CLAIMED |= {"control": "x", "violations": (1,), "assumes": "", "uses": (), "expect": "holds", "coarse": ()}
+CLAIMED |= {
+    "control": "x",
+    "violations": (1,),
+    "assumes": "",
+    "uses": (),
+    "expect": "holds",
+    "coarse": (),
+    "tests": "none",
+}
 DEFINED = {name: CLAIMED[name] for name in ("id", "mark", "source", "statement", "chapter")}
+TABLE = {"header": ("n",), "rows": ((1,),), "about": "one", "filters": ()}
 ROW = {"task": "mqar", "kernel": "softmax", "seed": 0, "settings": {}, "steps": 1, "result": {"all": 0.5, "x": 1.0}}
 ROW |= {"versions": {}, "machine": {}, "seconds": 1.0}
 SAMPLE = {"k": 60, "draws": 100, "reached": {}}
@@ -102,10 +112,15 @@ def entered(**words):
     return {name: value for name, value in vars(framework.LEDGER.pop(words["id"])).items() if name != "cases"}
 
 
+def on_a_page(**fields):
+    """Return a table as a page shows it."""
+    return tables_of_pages.Table(**fields)._repr_html_()
+
+
 def judged(**fields):
     """Return what the ledger makes of a case."""
     case = framework.Case(**fields)
-    return case.verdict, case.margin, case.reached, case.alarm
+    return case.verdict, case.margin, case.reached, case.alarm, case.equality
 
 
 def smallest(sizes, suffice, missing):
@@ -229,6 +244,12 @@ POINTS = [
         TOLD_OTHERWISE,
     ),
     (
+        "extensions.any_readout.share_told_apart",
+        any_readout.share_told_apart,
+        {"n": 64, "d": 10, "a0": "0.05", "a1": "0.06", "c": "0.5", "form": "float16", "kernel": "linear"},
+        {"c": "0.2"},
+    ),
+    (
         "extensions.sensitivity.fires_map",
         sensitivity.fires_map,
         {"n": 8, "d": 6, "m": 2, "a": "0.7", "c": "0.5"},
@@ -282,7 +303,7 @@ POINTS = [
         "ledger.framework.Case",
         judged,
         {"margin": -0.5},
-        {"margin": -1.5, "tolerance": 1.0, "reached": {"n": 3}, "upper": 1.0, "alarm": 0.5},
+        {"margin": -1.5, "tolerance": 1.0, "reached": {"n": 3}, "upper": 1.0, "alarm": 0.5, "equality": True},
     ),
     ("ledger.framework.at_least", framework.at_least, {"value": 2, "bound": 1, "reached": {}}, REACHED),
     ("ledger.framework.at_most", framework.at_most, {"value": 2, "bound": 1, "reached": {}}, REACHED),
@@ -292,7 +313,7 @@ POINTS = [
         CLAIMED,
         {"id": "y", "mark": "extension", "source": "y", "statement": "y", "chapter": "y", "level": "verified"}
         | {"control": "y", "violations": (2,), "assumes": "y", "uses": ("def-vec",), "expect": "refuted"}
-        | {"coarse": [("1", "y")]},
+        | {"coarse": [("1", "y")], "tests": (network.relu,)},
     ),
     (
         "ledger.framework.definition",
@@ -301,6 +322,7 @@ POINTS = [
         {"source": "y", "statement": "y", "mark": "extension", "chapter": "y"},
     ),
     ("ledger.framework.equal", framework.equal, {"value": 2, "wanted": 1, "reached": {}}, REACHED),
+    ("tables.Table", on_a_page, TABLE, {"header": ("m",), "rows": ((2,),), "about": "two", "filters": ("n",)}),
     ("ledger.framework.find", framework.find, {"id": "tensor-trick"}, {"id": "linear-flat"}),
     ("ledger.framework.run", RUN, {"seeds": 0}, {"seeds": 1}),
     ("ledger.framework.to_digits", framework.to_digits, {"value": 2, "wanted": 1, "number": 1, "reached": {}}, REACHED),
