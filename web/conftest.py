@@ -8,6 +8,7 @@ from tools.files import ROOT
 from tools.steps import NOT_RUN
 
 BUILT = ROOT / "_build/html"
+pytest.register_assert_rewrite("web.explorer")
 # Colours that fade from one to the other would be looked at halfway.
 STILL = """addEventListener("DOMContentLoaded", () => {
   const style = document.createElement("style");
