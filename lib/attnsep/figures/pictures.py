@@ -90,7 +90,7 @@ def _cell(axis, row, column, entry, colour):
     axis.text(column + 0.5, row + 0.5, f"{entry:g}", color="white" if dark else "black", **look)
 
 
-def datasets(arrays, *, title, marked):
+def datasets(arrays, *, title, marked, symbols=True):
     """Draw small token matrices beside each other, entry by entry, with the copies of their classes.
 
     Parameters
@@ -101,13 +101,18 @@ def datasets(arrays, *, title, marked):
         The marked token's row.
     title : str
         The question that the figure answers.
+    symbols : bool
+        Whether a, b and c stand under the names of their columns, for readers who have met them.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
+    names = {"mark": "$a$", "class": "$b = 1 - c$", "const.": "$c$"}
+    below = [f"{name}\n{symbol}" if symbols else name for name, symbol in names.items()]
+    rows = max(len(array) for array in arrays.values())
     with style() as plt:
-        figure, axes = plt.subplots(1, len(arrays), figsize=(WIDTH, 4.6), squeeze=False)
+        figure, axes = plt.subplots(1, len(arrays), figsize=(WIDTH, 1.4 + 0.27 * rows), squeeze=False)
         for axis, (name, array) in zip(axes[0], arrays.items(), strict=True):
             n, d = np.shape(array)
             for (i, j), entry in np.ndenumerate(np.asarray(array, float)):
@@ -119,7 +124,7 @@ def datasets(arrays, *, title, marked):
                 axis.axhline(start, color=PLAIN.colour, linewidth=0.8)
             axis.set_title(typeset(name))
             axis.set(xlim=(-0.05, d), ylim=(n, -0.05))
-            axis.set_xticks([0.5, d / 2, d - 0.5], ["mark\n$a$", "class\n$b = 1 - c$", "const.\n$c$"])
+            axis.set_xticks([0.5, d / 2, d - 0.5], below)
             starts = np.arange(0, n, d - 2)
             axis.set_yticks(starts + (d - 2) / 2, [f"copy {k + 1}" for k in range(len(starts))])
             axis.tick_params(length=0)

@@ -119,7 +119,11 @@ LAW = tokens.law(8, 4, 0.7, 0.5)
 PASS = pictures.one_pass(LAW.data, np.ones((4, 2)), "softmax")
 FIGURES = {
     figures.crowd: {"n": some([2, 10**6]), "shares": some({"softmax": [1.0, 0.5], "linear": [0.1, 1e-300]})},
-    figures.datasets: {"arrays": some({"D_0": np.eye(4), "D_1": np.ones((6, 4))}), "marked": some(1)},
+    figures.datasets: {
+        "arrays": some({"D_0": np.eye(4), "D_1": np.ones((6, 4))}),
+        "marked": some(1),
+        "symbols": some(True, False),
+    },
     figures.eight_patterns: {"laws": some({"softmax": LAW}, {"softmax": LAW, "linear": LAW})},
     figures.four_layers: {"passes": some({"softmax": PASS, "linear": PASS}), "tau": some(0.6)},
     figures.chart: {"things": st.lists(CURVES, min_size=1, max_size=4)} | AXES,

@@ -62,6 +62,14 @@ def test_datasets_show_every_entry_and_differ_in_the_mark_alone():
     assert {place for place in drawn[0] if drawn[0][place] != drawn[1][place]} == {(4, 0)}
 
 
+@pytest.mark.parametrize(
+    ("symbols", "below"), [(True, ["mark\n$a$", "class\n$b = 1 - c$"]), (False, ["mark", "class"])]
+)
+def test_symbols_stand_only_where_readers_have_met_them(symbols, below):
+    figure = figures.datasets({"D_0": np.eye(4)}, marked=0, title="Which?", symbols=symbols)
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()][:2] == below
+
+
 def test_bells_are_the_law_of_the_marked_row():
     law = tokens.law(6, 5, 0.7, 0.5)
     row, root = law.values()[0], math.sqrt(law.data.log_n)
