@@ -1,15 +1,18 @@
-"""What the extensions of the book add to its pages: links of badges, stops that stay with formulas, citations."""
+"""What the extensions of the book add to its pages: links of badges, stops with their formulas, citations, heads."""
 
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 from sphinx import addnodes
 
 from attnsep.claims import LEDGER
-from tools import sphinx_checks, sphinx_cite, sphinx_punctuation
+from tools import sphinx_checks, sphinx_cite, sphinx_described, sphinx_punctuation
+from tools.files import ROOT
 
 BADGE = '<details class="check check-holds" data-claim="tensor-trick"><summary>Holds</summary></details>'
 
@@ -81,3 +84,64 @@ def test_only_chapters_are_cited():
     sphinx_cite._add(app, "genindex", "genindex.html", other, None)
     assert "“Handwritten digits”" in chapter["body"]
     assert other["body"] == ""
+
+
+BOLD, PLAIN = nodes.strong("", "It <wins>."), nodes.Text("")
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ([PLAIN, BOLD, PLAIN], "It <wins>."),  # MyST puts nothing before and after it
+        ([BOLD, nodes.Text(" Always.")], ""),
+        ([nodes.strong("", "", nodes.Text("From "), nodes.math("", "n = 3"), nodes.Text(" on."))], ""),
+        ([nodes.Text("It wins.")], ""),
+        (None, ""),
+    ],
+)
+def test_a_page_is_described_by_the_bold_sentence_under_its_title(parts, said):
+    below = [] if parts is None else [nodes.paragraph("", "", *(part.deepcopy() for part in parts))]
+    assert sphinx_described.sentence(page(nodes.title("", "A page"), *below)) == said
+
+
+def test_a_page_without_a_title_has_no_sentence():
+    assert sphinx_described.sentence(page(nodes.paragraph("", "", BOLD.deepcopy()))) == ""
+
+
+def head(name, doctree, title="A page", **options):
+    """Return the page's context once the extension has been there."""
+    config = SimpleNamespace(root_doc="chapters/index", book_description="The book.", html_theme_options=options)
+    env = SimpleNamespace(titles={"chapters/digits": nodes.title("", "Seven & eight")})
+    context = {"title": title, "docstitle": "The book's short title", "metatags": "<meta>"}
+    sphinx_described._add(SimpleNamespace(config=config, env=env), name, "page.html", context, doctree)
+    return context
+
+
+def test_links_to_a_page_show_it_once_there_is_an_address():
+    chapter = page(nodes.title("", "A page"), nodes.paragraph("", "", BOLD.deepcopy()))
+    without = head("chapters/digits", chapter)["metatags"]
+    assert without == '<meta><meta name="description" content="It &lt;wins&gt;.">'
+    there = head("genindex", None, repository_url="https://example.org/a/b", repository_branch="new")["metatags"]
+    assert there.splitlines() == [
+        '<meta><meta name="description" content="The book.">',
+        '<meta property="og:type" content="article">',
+        '<meta property="og:title" content="A page">',
+        '<meta property="og:description" content="The book.">',
+        '<meta property="og:image" content="https://example.org/a/b/raw/new/assets/index.png">',
+    ]
+    assert (ROOT / "assets/index.png").is_file()
+    numbered = head(
+        "chapters/digits", chapter, "<span>22. </span>Seven &amp; eight", repository_url="https://x.org/a/b"
+    )
+    assert '<meta property="og:title" content="Seven &amp; eight">' in numbered["metatags"].splitlines()
+
+
+def test_the_first_page_has_the_title_that_is_cited():
+    context = head("chapters/index", None)
+    assert (context["title"], context["docstitle"]) == ("Softmax versus linear attention: an executable companion", "")
+    assert head("chapters/digits", None)["docstitle"] == "The book's short title"
+
+
+def test_the_icon_is_a_picture_that_is_there():
+    icon = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"]["favicon"]
+    assert ElementTree.parse(ROOT / icon).getroot().tag == "{http://www.w3.org/2000/svg}svg"
