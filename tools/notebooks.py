@@ -35,7 +35,7 @@ REFUSED = """\
 A check is another one or became weaker; nothing was stored. If that is right, say why:
 make notebooks REASON="{}: why"
 (for several reasons: python -m tools.notebooks --reason "claim claim: why" --reason "claim: why")"""
-PICTURE = ("index", "fig-why")  # the chapter and the name of the figure that README.md shows
+PICTURE = ("index", "fig-index-crowd")  # the chapter and the name of the figure that README.md shows
 
 
 def with_launch_cell(notebook):
