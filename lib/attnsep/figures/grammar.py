@@ -101,6 +101,7 @@ QUANTITIES = {
     "draws": "number of draws",
     "time": "median time / ms",
     "entry": "entry of the row",
+    "times": "times the weight of another token",
 }
 
 
