@@ -1,7 +1,9 @@
 """The front door has types: each parameter and each result, down to the methods of its classes."""
 
 import ast
+import dataclasses
 import doctest
+import importlib
 import inspect
 import subprocess
 import sys
@@ -153,3 +155,19 @@ def test_a_type_checker_takes_the_examples_and_refuses_what_has_another_type(tmp
     places = {int(line.split(":")[1]) for line in run.stdout.splitlines() if ": error: " in line}
     first = program.count("\n") + 2
     assert sorted(places) == list(range(first, first + WRONG.count("\n") - 1)), run.stdout + run.stderr
+
+
+def dataclasses_of(package):
+    """Yield every dataclass that a module of a package defines."""
+    for path in sorted(Path(package.__file__).parent.rglob("*.py")):
+        name = ".".join([package.__name__, *path.relative_to(Path(package.__file__).parent).with_suffix("").parts])
+        for thing in vars(importlib.import_module(name.removesuffix(".__init__"))).values():
+            if dataclasses.is_dataclass(thing) and isinstance(thing, type) and thing.__module__ == name:
+                yield thing
+
+
+def test_what_is_made_of_fields_stays_as_it_was_made():
+    """A law, a kernel or a case is a key of caches, and is checked when it is made."""
+    found = [*dataclasses_of(attnsep)]
+    assert {"Case", "Law", "Softmax", "Table", "TokenData"} <= {kind.__name__ for kind in found}
+    assert [kind for kind in found if not kind.__dataclass_params__.frozen] == []

@@ -76,8 +76,6 @@ def record_text(evidence):
 def differences(evidence, record):
     """Return one sentence for each value in which a run and the record differ."""
     evidence, record = require_items("evidence", evidence), require_record(record, fields=set())
-    for item in evidence:
-        require_instance("evidence", item, Evidence)
     found = []
     for item in evidence:
         row, stored = _stable(item), record.get(item.claim.id)

@@ -452,3 +452,20 @@ def test_numpys_whole_numbers_do_not_wrap_around():
 
 def test_infinite_entries_that_are_equal_leave_a_case_undecided():
     assert equal(np.asarray([np.inf, 1.0]), np.asarray([np.inf, 1.0])).verdict == "undecided"
+
+
+@pytest.mark.parametrize("margin", [np.float32(0.5), np.float64(0.5), 0.5])
+def test_a_margin_that_was_rounded_becomes_pythons_own(margin):
+    assert type(Case(margin).margin) is float
+    assert Case(margin).verdict == "holds"
+    assert type(Case(Fraction(1, 2)).margin) is Fraction
+    assert type(Case(1).margin) is int
+
+
+def test_what_nothing_is_said_of_is_0(ledger):
+    evidence = framework.run(enter(margins=()))
+    assert (evidence.tolerance, evidence.alarm, evidence.cases) == (0, 0, 0)
+    given = {field.name: getattr(evidence, field.name) for field in dataclasses.fields(evidence)}
+    del given["tolerance"], given["alarm"]
+    assert framework.Evidence(**given) == evidence
+    assert (Case(1.0).tolerance, Case(1.0).alarm, Case(1.0).upper, Case(1.0).reached) == (0, 0, None, {})

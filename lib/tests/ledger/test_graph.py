@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import pytest
 
@@ -55,6 +56,54 @@ def test_lines_begin_and_end_at_their_marks():
         for path, used in zip(link.findall("path"), uses(id) if id else (), strict=True):
             numbers = re.findall(r"\d+", path.get("d"))
             assert (tuple(numbers[:2]), tuple(numbers[-2:])) == (places[id], places[used])
+
+
+def test_a_title_says_what_a_statement_uses():
+    for link in LINKS:
+        if id := link.get("href").partition("#")[2]:
+            title = link.find("title").text
+            assert title.endswith(f"; uses {', '.join(uses(id))}") if uses(id) else "uses" not in title
+
+
+def numbers(shape, *names):
+    return [float(shape.get(name)) for name in names]
+
+
+def test_marks_lie_inside_the_drawing_and_apart_below_the_name_of_their_chapter():
+    width, height = numbers(ElementTree.fromstring(SVG), "width", "height")
+    rows, names = {}, {}
+    for link in LINKS:
+        chapter, _, id = link.get("href").partition(".html")
+        if not id:
+            names[chapter] = numbers(link.find("text"), "y")[0]
+            continue
+        x, y, near = numbers(link.find("circle"), "cx", "cy", "r")
+        assert near <= x <= width - near
+        assert near <= y <= height - near
+        rows.setdefault(chapter, []).append((x, y, near))
+        for square in link.findall("rect"):
+            left, top, wide, high = numbers(square, "x", "y", "width", "height")
+            assert (left + wide / 2, top + high / 2) == (x, y)
+    assert [*rows] == [*names]
+    above = 0
+    for chapter, marks in rows.items():
+        (y,) = {y for _, y, _ in marks}
+        assert above < names[chapter] < y
+        assert all(two[0] - one[0] > one[2] + two[2] for one, two in pairwise(marks))
+        above = y
+
+
+def test_lines_hang_below_their_row_or_run_between_two():
+    rows = sorted({numbers(link.find("circle"), "cy")[0] for link in LINKS if link.find("circle") is not None})
+    between = min(below - above for above, below in pairwise(rows))
+    for link in LINKS:
+        for path in link.findall("path"):
+            start, *middle, end = [float(y) for y in re.findall(r"\d+ (-?\d+)", path.get("d"))]
+            assert len({*middle}) == 1
+            if start == end:
+                assert start < middle[0] < start + between / 2
+            else:
+                assert min(start, end) < middle[0] < max(start, end)
 
 
 def test_in_a_terminal_the_map_is_a_table_of_chapters():

@@ -1,5 +1,6 @@
 """The ratchet: what it refuses, and what a check is."""
 
+import ast
 import importlib.util
 import json
 import sys
@@ -7,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+import attnsep.claims  # noqa: F401 – enters them into the ledger
 from attnsep.arrays import namespace
 from attnsep.ledger import framework, ratchet, record
 from attnsep.ledger.ratchet import FIELDS, extended, problems
@@ -175,3 +177,25 @@ def test_what_stands_in_another_module_of_claims_counts():
         for _, name in ratchet._used("attnsep.claims.what_the_checks_prove.finite_sizes", "certified_finite_weights")
     }
     assert {"_weights_rows", "weight_at_least", "A0", "KAPPA"} <= used
+
+
+def test_a_claim_that_is_as_it_was_hides_no_other(row):
+    lines, _ = extended([], {ID: row}, {})
+    found, refused = extended(lines, {ID: row, "another": row | {"id": "another"}}, {})
+    assert ([line["id"] for line in found], refused) == ([ID, "another"], [])
+
+
+@pytest.mark.parametrize(
+    ("code", "same"),
+    [
+        ('def f(x):\n    """Say."""\n    y = 1\n    return y', True),
+        ('def f(x):\n    """Say.\n\n    More.\n    """\n    # why\n    y  =  1\n    return y', True),
+        ('def f(x):\n    """Say."""\n    y = 2\n    return y', False),
+        ('def f(x):\n    """Say."""\n    return y', False),
+        ('def f(x, y):\n    """Say."""\n    y = 1\n    return y', False),
+    ],
+)
+def test_a_functions_text_is_all_but_its_words(code, same):
+    plain = "def f(x):\n    y = 1\n    return y"
+    texts = [ratchet._text(part.splitlines(), ast.parse(part).body[0]) for part in (plain, code)]
+    assert (texts[0] == texts[1]) is same

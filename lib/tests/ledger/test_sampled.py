@@ -52,3 +52,32 @@ def test_a_law_of_0_or_1_allows_no_exception():
     assert sampled.inside_clopper_pearson(1, DRAWS, 0.0).verdict == "refuted"
     assert sampled.inside_clopper_pearson(DRAWS, DRAWS, 1.0).verdict == "holds"
     assert sampled.inside_clopper_pearson(DRAWS - 1, DRAWS, 1.0).verdict == "refuted"
+
+
+@pytest.mark.parametrize(("draws", "k"), [(10, 10), (10, 0), (12, 11)])
+def test_an_interval_refutes_from_half_its_alarm_on_each_side(draws, k):
+    tail = min(sum(comb(draws, j) for j in range(k, draws + 1)), sum(comb(draws, j) for j in range(k + 1))) / 2**draws
+    assert sampled.inside_clopper_pearson(k, draws, 0.5, alarm=2.1 * tail).verdict == "refuted"
+    assert sampled.inside_clopper_pearson(k, draws, 0.5, alarm=1.9 * tail).verdict == "holds"
+    if 2 * k > draws:
+        assert sampled.not_above(k, draws, 0.5, alarm=1.1 * tail).verdict == "refuted"
+        assert sampled.not_above(k, draws, 0.5, alarm=0.9 * tail).verdict == "holds"
+
+
+@pytest.mark.parametrize("case", [sampled.inside_clopper_pearson, sampled.not_above])
+def test_what_no_double_is_small_enough_for_is_refuted(case):
+    assert case(1000, 1000, 1e-3).verdict == "refuted"
+    assert sampled.not_above(1000, 1000, 1.0).verdict == "holds"
+
+
+def test_both_ends_of_a_range_count_unless_every_probability_keeps_them():
+    assert [sampled.surely_inside(k, 1000, 0, 0.4).verdict for k in (900, 420, 100)] == [
+        "refuted",
+        "undecided",
+        "holds",
+    ]
+    assert sampled.surely_inside(500, 1000, 0.3, 0.51).verdict == "undecided"
+    assert sampled.surely_inside(500, 1000, 0.49, 0.7).verdict == "undecided"
+    assert sampled.surely_inside(500, 1000, 0.3, 0.7).verdict == "holds"
+    assert sampled.surely_inside(0, 1000, 0, 0.7).margin > 0.6
+    assert sampled.surely_inside(1000, 1000, 0.3, 1).margin > 0.6
