@@ -295,3 +295,11 @@ def test_logarithms_are_enclosed():
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_floor_is_clipped_however_far_away_it_is(sign):
+    shift, R = sign * 10**400, Power(2, Fraction(1, 2))
+    assert floor_linear(shift, Fraction(1), R, 9) == (9 if shift > 0 else -1)
+    assert floor_linear(shift - 3, Fraction(-1, 10**400), R, 9) == (9 if shift > 0 else -1)
+    assert [floor_linear(Fraction(x, 2), 0, R, 9) for x in (-1, 0, 3, 40)] == [-1, 0, 1, 9]

@@ -159,6 +159,34 @@ def test_firing_probability_and_instances_are_the_enumeration_of_all_sign_matric
     assert tokens.Law(data, kernel).fires_on(pair) is (fired[0] or fired[-1])
 
 
+@pytest.mark.parametrize("c", ["-0.5", "0", "1", "1.5"])
+def test_the_last_columns_strength_lies_strictly_between_0_and_1(c):
+    with pytest.raises(ValueError, match=f"c = '{c}'"):
+        TokenData(n=6, d=5, a=1, c=c)
+
+
+@pytest.mark.parametrize(("n", "d"), [(2, 3), (6, 5), (100, 12)])
+def test_the_concentration_of_equal_classes_is_that_of_their_sizes(n, d):
+    data = TokenData(n=n, d=d, a=1, c="0.5")
+    assert data.concentration == TokenData(class_sizes=[data.t] * (d - 2), a=1, c="0.5").concentration
+    assert data.concentration == sum(Fraction(data.t, n) ** 2 for _ in range(d - 2))
+
+
+@pytest.mark.parametrize("signs", tokens.PATTERNS)
+def test_a_row_falls_short_by_the_sum_of_what_its_weights_say(signs):
+    data, parts = TokenData(n=4, d=4, a="0.3", c="0.2"), {"total": 7, "marked": 3, "own": 5}
+    assert tokens.shortfall(data, signs) == 0  # a row that weighs nothing
+    assert tokens.shortfall(data, signs, **parts) == sum(
+        tokens.shortfall(data, signs, **{name: weight}) for name, weight in parts.items()
+    )
+
+
+def test_a_law_is_told_by_its_data_and_kernel():
+    data = TokenData(n=4, d=4, a=1, c="0.5")
+    assert repr(tokens.Law(data, "linear")) == f"Law(data={data!r}, kernel='linear')"
+    assert tokens.Law(data, "linear") != tokens.Law(data, "softmax")
+
+
 # Sixty digits
 
 

@@ -542,3 +542,11 @@ def test_groups_are_pairs(groups):
 def test_what_a_column_refuses_is_said_of_the_scores():
     with pytest.raises(ValueError, match=r"tau = 1\.0, low, high, spike: threshold: doubles cannot tell"):
         one_query.query_errors_exact(4, 1, 1.0, LOW, HIGH, 60.0)
+
+
+def test_a_norm_beyond_all_doubles_bounds_nothing():
+    assert sign_sums._hoeffding_or_one(0.5, math.inf) == 1
+    assert sign_sums._hoeffding_or_one(0.5, 0.25) == sign_sums.hoeffding(0.5, 0.25) < 1
+    for norm_squared in (0.25, math.inf):
+        with pytest.raises(ValueError, match=r"s = 0\.0: must be finite and above 0"):
+            sign_sums._hoeffding_or_one(0.0, norm_squared)
