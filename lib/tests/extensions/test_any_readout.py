@@ -142,3 +142,33 @@ def test_recovery_probability_rejects():
         any_readout.recovery_probability(12, 0.1, 0.2, 1)
     with pytest.raises(ValueError, match="n = 1"):
         any_readout.recovery_probability(1, 0.3, 0.2, 1)
+
+
+@pytest.mark.parametrize("form", any_readout.FORMATS)
+def test_a_format_has_a_largest_and_a_smallest_number(form):
+    kind = pytest.importorskip("ml_dtypes").finfo(form)
+    largest, least = float(kind.max), float(kind.smallest_subnormal)
+    assert any_readout.rounded(np.array([largest, -largest, least]), form).tolist() == [largest, -largest, least]
+    found = any_readout.rounded(np.array([0.25, 0.5, 0.75, 1.25, 1.5]) * least, form) / least
+    assert found.tolist() == [0, 0, 1, 1, 2]  # ties to even
+    beyond = largest + float(kind.eps) / 2 * 2.0 ** (
+        math.frexp(largest)[1] - 1
+    )  # halfway to the next number, which is too large
+    for x in (beyond, np.array([1.0, -beyond])):
+        with pytest.raises(ValueError, match=f"is too large for form = '{form}'"):
+            any_readout.rounded(x, form)
+
+
+def test_a_share_says_which_arguments_no_format_holds():
+    with pytest.raises(ValueError, match=r"^n, a0, a1, form = 'float16': x = .*: is too large for form = 'float16'"):
+        any_readout.share_told_apart(4, 4, 10**5, 1, "0.5", "float16", "softmax")
+    with pytest.raises(ValueError, match=r"^form = 'float64': must be one of float16, bfloat16, float32"):
+        any_readout.share_told_apart(4, 4, 0, 1, "0.5", "float64")
+
+
+def test_outputs_that_are_all_the_same_are_guessed():
+    assert any_readout.several([[0] * 4] * 4, 1) == (0, 0.25)
+
+
+def test_two_tokens_are_enough_to_recover_a_strength():
+    assert 0 < any_readout.recovery_probability(2, "0.6", "0.1", 1) < 0.1

@@ -1,6 +1,7 @@
 """The threshold of the mark against 60 digits."""
 
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -35,3 +36,24 @@ def test_threshold_to_fifteen_digits(beta):
 
 def test_threshold_is_the_golden_ratio():
     assert golden_ratio.threshold_strength() == pytest.approx(float(1 / mp.phi), rel=2e-16)
+
+
+def test_the_largest_factor_is_where_it_is_said_to_be():
+    assert golden_ratio.collapsed(2, 1, Fraction(10**300 + 1, 2)) == pytest.approx(1e300 * math.log(2))
+    with pytest.raises(ValueError, match=r"a, beta: beta \* a \* \(1 \+ a\) must be at most 10\^300"):
+        golden_ratio.collapsed(2, 1, Fraction(10**300 + 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: golden_ratio.collapsed(1, 0.5), "n = 1"),
+        (lambda: golden_ratio.collapsed(5, -0.5), "a = -0.5"),
+        (lambda: golden_ratio.collapsed(5, 0.5, -1), "beta = -1"),
+        (lambda: golden_ratio.collapsed(5, "1e200"), "a, beta"),
+        (lambda: golden_ratio.threshold_strength(0), "beta = 0"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

@@ -69,3 +69,44 @@ def test_the_softmax_bounds_are_attained(a):
     assert lowered[0] / lowered.sum() == pytest.approx(bound.marked_low, rel=1e-12)
     assert raised[0] / raised.sum() == pytest.approx(bound.marked_high, rel=1e-12)
     assert rival[1] / rival[1:].sum() == pytest.approx(bound.other_high, rel=1e-12)  # beside the marked token
+
+
+@pytest.mark.parametrize("a", [0.0, 0.3])
+def test_the_linear_bounds_are_attained(a):
+    n, d, c, eps = 12, 8, 0.4, 0.01
+    bound = limitations.weight_bounds(TokenData(n=n, d=d, a=a, c=c), eps, "linear")
+
+    def weights(raised):
+        E = -np.ones((n, d))
+        E[raised] = 1
+        s = tokens_with(n, d, a, c, E, eps).sum(axis=1)
+        return s / s.sum()
+
+    assert weights(range(1, n))[0] == pytest.approx(bound.marked_low, rel=1e-12)
+    assert weights([0])[0] == pytest.approx(bound.marked_high, rel=1e-12)
+    if a == 0:  # the mark itself is lowered as far as any other token
+        assert weights([1])[1] == pytest.approx(bound.other_high, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "linear"])
+@pytest.mark.parametrize(
+    ("data", "eps", "m"),
+    [
+        (TokenData(n=1024, d=1026, a=0.05, c=0.9), 1e-5, 7),
+        (TokenData(n=256, d=66, a=0.05, c=0.9, gap=0.3), 1e-4, 2),
+        (TokenData(n=4, d=3, a=0, c=0.9, gap=1), 1e-3, 5),  # one class, which has all weight
+    ],
+)
+def test_the_bound_of_firing_is_its_formula(data, eps, m, kernel):
+    found, b = limitations.weight_bounds(data, eps, kernel), 1 - float(data.c)
+    v, w = min(1, found.marked_high + data.t * found.other_high), found.marked_high
+    spread = b * np.sqrt(v) + eps * np.sqrt(data.d - 2)
+    high = m * (data.n if kernel == "softmax" else 1)
+    high *= np.exp(-((float(data.gap) - float(data.a) * w - 2 * eps) ** 2) / (2 * spread**2))
+    assert 0 < high < 1
+    assert limitations.fires_bounds(data, m, eps, kernel) == (0, pytest.approx(high, rel=1e-9, abs=0))
+
+
+def test_a_network_has_a_column():
+    with pytest.raises(ValueError, match="m = 0: must be at least 1"):
+        limitations.fires_bounds(TokenData(n=12, d=8, a=0.7, c=0.5), 0, 0.01)

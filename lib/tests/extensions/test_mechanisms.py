@@ -98,3 +98,26 @@ def test_bad_input_is_rejected():
         mechanisms.column_probability(TokenData(n=6, d=5, a=0, c="0.5"), 0.5 * np.log(6) ** 0.5 * (1 + 0.5 * 2 / 3))
     with pytest.raises(ValueError, match="m = 0"):
         mechanisms.best_threshold(TokenData(n=6, d=5, a=0, c="0.5"), TokenData(n=6, d=5, a=1, c="0.5"), 0)
+
+
+def test_outputs_are_normalised_unless_told_otherwise(rng):
+    A, X = rng.standard_normal((7, 4)), rng.standard_normal((4, 4))
+    u = np.exp(A @ X @ A.T)
+    np.testing.assert_allclose(mechanisms.outputs(A, X), u @ A / u.sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(mechanisms.outputs(A, X, normalised=False), u @ A, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"A: shape \(4,\), must be \(n, d\)"):
+        mechanisms.outputs(np.ones(4), X, normalised=False)
+
+
+def test_one_output_that_no_double_holds_is_enough_to_refuse():
+    """The marked token has strength 0, so the first entry is 0."""
+    with pytest.raises(ValueError, match="an output is too large for a double"):
+        mechanisms.values_closed(TokenData(n=10**154, d=3, a=0, c="0.5"), "softmax", normalised=False)
+
+
+def test_a_law_may_have_values_of_mass_0_and_none_below():
+    values, thresholds = np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 1.5, 2.0])
+    found = mechanisms.upper_tail(values, np.array([0.5, 0.0, 0.5]), thresholds)
+    assert found.tolist() == [1, 0.5, 0.5, 0.5]
+    with pytest.raises(ValueError, match="mass: must have no entry below 0"):
+        mechanisms.upper_tail(values, np.array([0.5, -1e-300, 0.5]), thresholds)

@@ -9,7 +9,7 @@ import pytest
 
 from attnsep.arrays import namespace
 from attnsep.attention.attend import values
-from attnsep.extensions import golden_ratio, scaling
+from attnsep.extensions import scaling
 from attnsep.paper import gains, tokens
 from attnsep.paper.tokens import TokenData
 from lib.tests.digits import mp, number
@@ -86,11 +86,6 @@ def test_accuracies_are_counted(rng):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: golden_ratio.collapsed(1, 0.5), "n = 1"),
-        (lambda: golden_ratio.collapsed(5, -0.5), "a = -0.5"),
-        (lambda: golden_ratio.collapsed(5, 0.5, -1), "beta = -1"),
-        (lambda: golden_ratio.collapsed(5, "1e200"), "a, beta"),
-        (lambda: golden_ratio.threshold_strength(0), "beta = 0"),
         (lambda: scaling.column_limit(0.7, 1), "c = 1"),
         (lambda: scaling.column_limit(0.7, 0.5, 0), "gap = 0"),
         (lambda: scaling.column_limit("0.6", "0.5"), "a = 0.6, c = 0.5, gap = 0.1: a pattern of signs attains the gap"),
@@ -108,3 +103,10 @@ def test_accuracies_are_counted(rng):
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize(("d", "a"), [(23, "0.05"), (42, "0.7"), (60, "0.05"), (61, "1")])
+@pytest.mark.parametrize("kernel", tokens.KERNELS)
+def test_width_limit_is_the_law_far_out(d, a, kernel):
+    far = tokens.law((d - 2) * 10**290, d, a, "0.53", kernel).column_probability()
+    assert scaling.width_limit(d, a, "0.53", kernel) == pytest.approx(far, rel=1e-12)

@@ -220,3 +220,16 @@ def test_bad_steps_are_named():
         steps_within(errors, 2, 0)
     with pytest.raises(ValueError, match=r"errors: shape \(2, 2\), must be \(k,\)"):
         steps_within(np.ones((4, 2, 2)), 0.5, 0)
+
+
+def test_one_entry_beyond_the_largest_is_enough_to_refuse_a_grid():
+    with pytest.raises(ValueError, match=r"n = 4.*: must be at most 1e[+]300"):
+        column_map([8, 4 * 10**300], 6, 0.5, 0.5)
+    with pytest.raises(ValueError, match=r"^n, d, a, c, gap: their shapes do not broadcast"):
+        column_map([8, 8], 6, [0.5] * 3, 0.5)
+
+
+@pytest.mark.parametrize("entry", [-0.5, -1e-300, 1.5, math.nan])
+def test_errors_are_probabilities(entry):
+    with pytest.raises(TypeError, match="must be an array of probabilities"):
+        worst([np.array([0.5, entry]), np.array([0.0, 1.0])])

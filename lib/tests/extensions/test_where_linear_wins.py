@@ -204,3 +204,9 @@ def test_every_term_of_the_bound_counts_where_d_is_small():
     E = [np.exp(-(x**2) * 5 / (2 * 0.49)) for x in (0.7 * R / (R + 3) - g, g, 0.6 + g - 0.7)]
     assert min(E) > 0.1
     assert where_linear_wins.differ_bound(data) == pytest.approx(np.dot([1, 2, 1], E) / 4, rel=1e-9)
+
+
+def test_a_bound_of_what_no_double_tells_from_0_is_a_bound():
+    data = CountData(n=1024, d=258, a="0.7", c="0." + 200 * "9", share="1/4")
+    assert where_linear_wins.miss_bound(data, 0.1) == 0
+    assert where_linear_wins.miss_bound(data, 0) == where_linear_wins.miss_bound(data, -1) == 1

@@ -1,12 +1,15 @@
 """Sampled networks against the weights' definitions, draw by draw."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 
 from attnsep.arrays import namespace
 from attnsep.attention.attend import values
+from attnsep.attention.kernels import require_kernel
+from attnsep.extensions import which_attentions
 from attnsep.extensions.which_attentions import fired_networks
 from attnsep.paper.network import fires
 from attnsep.paper.tokens import Law, TokenData
@@ -114,3 +117,23 @@ def test_bad_input_is_named(changes, error, words):
 def test_too_many_draws_of_large_networks_are_refused_at_once(rng):
     with pytest.raises(ValueError, match="draws = 1000: must be at most 199 for networks of this size"):
         fired_networks(rng, TokenData(n=10**6, d=10**6 + 2, a="0.7", c="0.5"), 10, "window:3", draws=1000)
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "linear"])
+@pytest.mark.parametrize(("n", "d", "a", "c"), [(4, 6, "0.6", "0.1"), (6, 5, "0.9", "0.3"), (6, 8, "0.4", "0.5")])
+def test_rows_of_matrices_exceed_where_the_law_says(kernel, n, d, a, c):
+    """As for a kernel that has no gain; some sums tie with the threshold and must not fire."""
+    data = TokenData(n=n, d=d, a=a, c=c)
+    exceeds, law = which_attentions._matrix_rows(data, require_kernel(kernel), None), Law(data, kernel)
+    for column in product((1, -1), repeat=d):
+        y = np.array(column)[:, None]
+        assert exceeds(y) == law.fires_on(y)
+
+
+def test_random_features_are_drawn_anew_for_every_network():
+    data, kernel, twin = TokenData(n=6, d=5, a="0.7", c="0.5"), require_kernel("performer:2"), np.random.default_rng(5)
+    exceeds, A = which_attentions._matrix_rows(data, kernel, np.random.default_rng(5)), data.matrix(xp)
+    columns = [np.array(column)[:, None] for column in product((1.0, -1.0), repeat=5)]
+    wanted = [fires(values(A, A, A, data.X(xp), kernel, rng=twin), y, data.tau) for y in columns]
+    assert [exceeds(y) for y in columns] == wanted
+    assert len({*wanted}) == 2
