@@ -160,3 +160,15 @@ def test_to_numpy(xp):
     result = arrays.to_numpy(xp.asarray([1.0, 2.0]))
     assert type(result) is np.ndarray
     assert result.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("xp", ["numpy", types.SimpleNamespace(asarray=np.asarray), sys, 7])
+def test_a_namespace_has_a_name_and_makes_arrays(xp):
+    with pytest.raises(TypeError, match="must be an array namespace, such as the module numpy"):
+        arrays.given_namespace(xp)
+
+
+def test_the_strict_library_says_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "array_api_strict", None)
+    with pytest.raises(RuntimeError, match="the package array-api-strict is not installed"):
+        arrays.namespace("array_api_strict")

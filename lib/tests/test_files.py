@@ -213,3 +213,53 @@ def test_the_line_of_what_the_system_refused_has_no_path():
     assert files.why(PermissionError(errno.EACCES, "Permission denied", "/a/b")) == "Permission denied"
     assert files.why(AssertionError()) == "AssertionError"
     assert sys.executable not in files.why(FileNotFoundError(errno.ENOENT, "No such file", sys.executable))
+
+
+def test_what_is_no_json_is_said_in_plain_words():
+    with pytest.raises(ValueError, match=r"^it is no JSON text: expecting value, line 2, column 5$"):
+        files.from_json('{\n"a":?}')
+    with pytest.raises(ValueError, match=r"^it is empty$"):
+        files.from_json(" \n")
+    with pytest.raises(ValueError, match=r"^a number of 5000 characters: is too long$"):
+        files.from_json("1" * 5000)
+
+
+def test_what_a_killed_process_left_beside_a_file_is_removed_and_what_a_running_one_has_stays(tmp_path):
+    ended = run("-c", "import os; print(os.getpid())").stdout.strip()
+    left, kept = (tmp_path / f".a.1.{number}.tmp" for number in (ended, os.getppid()))
+    for path in (left, kept):
+        path.touch()
+    files.write(tmp_path / "a", "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([kept.name, "a"])
+
+
+def test_only_a_number_that_no_process_has_is_not_running():
+    ended = run("-c", "import os; print(os.getpid())").stdout.strip()
+    found = {number: files._is_running(number) for number in (ended, str(os.getpid()), "1", "one", str(10**30))}
+    assert [number for number, running in found.items() if not running] == [ended]
+
+
+def test_a_lock_is_of_the_file_that_has_the_name_now(tmp_path):
+    path = tmp_path / "a"
+    path.touch()
+    with open(path) as file:
+        assert files._is_still(file.fileno(), path)
+        path.rename(tmp_path / "b")
+        assert not files._is_still(file.fileno(), path)  # gone
+        path.touch()
+        assert not files._is_still(file.fileno(), path)  # another one
+
+
+def test_the_file_that_takes_standard_error_is_not_replaced(tmp_path):
+    (tmp_path / "log").touch()
+    code = """
+import os
+from attnsep import files
+os.dup2(os.open("log", os.O_WRONLY | os.O_APPEND), 2)
+try:
+    files.require_writable("--out", "log")
+except ValueError as error:
+    print(error)
+"""
+    done = run("-c", code, cwd=tmp_path)
+    assert done.stdout == "--out = 'log': cannot be written (standard output or error goes there)\n"

@@ -68,3 +68,39 @@ def test_powers_that_sum_to_nothing_are_named():
 def test_network_is_numpys(rng):
     rows, y = rng.standard_normal((4, 3)), np.sign(rng.standard_normal((3, 5)))
     assert reference.network(rows, y, 0.25) == pytest.approx(np.maximum(rows @ y - 0.25, 0).sum(), rel=1e-13)
+
+
+@pytest.mark.parametrize("rows", [[], [[]], [[1], [1, 2]], [[np.inf]], [[1, np.nan]], [["1"]], [[1j]], 7])
+def test_what_is_no_matrix_is_named(rows):
+    with pytest.raises(TypeError, match="X: must be rows of finite real numbers, of one length"):
+        reference.transpose(rows)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: reference.matmul([[1, 2]], [[1]]), "A, B: lengths 2 and 1 must be equal"),
+        (lambda: reference.kronecker_scores([[1, 2]], [[1]], [[1]]), "A1, A2, X: lengths 2 and 1 must be equal"),
+        (lambda: reference.attend([[1, 2]], [[1]], [[1]]), "q, k: lengths 2 and 1 must be equal"),
+        (lambda: reference.attend([[1, 2]], [[1]], [[1]], "relu"), "q, k: lengths 2 and 1 must be equal"),
+        (lambda: reference.attend([[1]], [[1]], [[1], [2]]), "k, v: lengths 1 and 2 must be equal"),
+        (lambda: reference.values([[1]], [[1]], [[1], [2]], [[1]]), "A2, A3: lengths 1 and 2 must be equal"),
+        (lambda: reference.network([[1, 2]], [[1]], 0), "rows, y: lengths 2 and 1 must be equal"),
+        (lambda: reference.network([[1]], [[1]], 10**308 + 1), "tau: is too large for a double"),
+        (lambda: reference.weights([1], "relu"), "kernel = 'relu': has weights that depend on more than the scores"),
+    ],
+)
+def test_what_does_not_fit_is_named(call, words):
+    with pytest.raises(ValueError, match=f"^{words}"):
+        call()
+
+
+def test_the_largest_threshold_is_where_it_is_said_to_be():
+    assert reference.network([[1]], [[1]], 10**308) == 0
+    assert reference.network([[1]], [[1]], -(10**308)) == 10**308 + 1
+
+
+@pytest.mark.parametrize("kernel", ["elu+1", "relu", "window:1"])
+def test_what_no_double_holds_is_said_of_queries_and_keys(kernel):
+    with pytest.raises(ValueError, match=r"^q, k, kernel = .*: int too large to convert to float"):
+        reference.attend([[10**400]], [[1.5]], [[1.0]], kernel)
