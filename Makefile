@@ -108,7 +108,7 @@ test-planted: $(VENV)/.ready  ## make test in a copy with one fault for each of 
 fuzz: $(VENV)/.ready  ## 300 random inputs for every public function and verb; make check has a few fixed ones
 	@$(RUN) tools.steps fuzz
 
-mutants: $(VENV)-mutants/.ready  ## change the library in one place at a time (or ONLY=module): do the tests notice? half an hour
+mutants: $(VENV)-mutants/.ready  ## change the library in one place at a time (or ONLY=module, ONLY=stale): do the tests notice? an hour
 	@$(VENV)-mutants/bin/python -m tools.mutants $(if $(ONLY),"$(ONLY)")
 
 noticed: $(VENV)/.ready  ## change each number that a claim states, break each function that it tests: does its check notice? those that changed (ALL=1: all, an hour; ACCEPT=1: store also where less is noticed)

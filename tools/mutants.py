@@ -1,23 +1,25 @@
 """Mutation testing: change the library in one place at a time and see whether a test notices.
 
-    make mutants                                  every module of MODULES; writes tools/mutants.json
+    make mutants                                  every module of the library; writes tools/mutants.json
     make mutants ONLY=attention.kernels           one module; the others' results stay
     make mutants ONLY=attention.kernels:survivors only what is listed as a survivor: does a new test kill it?
+    make mutants ONLY=attention.kernels:stored    one module, and nothing is written: is what is stored still so?
+    make mutants ONLY=stale                       the modules whose code has changed since they were run
 
 cosmic-ray makes the changes (OPERATORS), in decorated functions too, where mutmut 3 makes none; `Swap` and `Drop` add
 two kinds that it lacks.  Each mutant is written into a copy of the project, never into the project itself, and meets
-the module's doctests and the quick ones of the tests named in MODULES, in two processes.
+the module's doctests and the quick ones of the tests that belong to it, in two processes.
 
 A mutant is killed if a test fails or the module no longer loads.  One that needs more processor time than the
 unchanged code by the factor and seconds of LIMIT has looped, which counts as killed; a slow or busy machine adds
-waiting, not processor time.  After PATIENCE times as long by the clock it is given up without a verdict, and the run
-fails.
+waiting, not processor time.  One that is not done after PATIENCE times as long by the clock waits for what never comes,
+and counts as killed too.
 """
 
 import ast
+import compileall
 import contextlib
 import importlib
-import importlib.metadata
 import importlib.util
 import itertools
 import json
@@ -32,34 +34,54 @@ import time
 import zlib
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date
-from difflib import SequenceMatcher
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 from tools.files import ROOT, write
 
-# Module: the tests beside its doctests.  To add a module, add a line.
-MODULES = {
-    "attention.kernels": "lib/tests/attention/test_kernels.py lib/tests/attention/test_kernels_names.py",
-    "attention._rows": "lib/tests/attention/test_kernels.py",
-    "paper.network": "lib/tests/paper/test_network.py",
-    "probability.sign_sums": "lib/tests/probability/test_sign_sums.py",
-    "paper.one_query": "lib/tests/paper/test_one_query.py",
-    "checks": "lib/tests/test_checks.py",
-    "attention.attend": "lib/tests/attention/test_attend_scores.py lib/tests/attention/test_attend.py",
-    "attention._streams": "lib/tests/attention/test_attend.py",
-    "probability.intervals": "lib/tests/probability/test_intervals.py",
+LIBRARY = ROOT / "lib/attnsep"
+TESTS = ROOT / "lib/tests"
+# What no mutant is made of, and what notices a fault there.
+EXCLUDED = {
+    "__init__": "lib/tests/test_front_door.py asks for each name that it hands out",
+    "kinds": "kinds of arguments, which mypy compares; none of it runs",
+    "cli": "lib/tests/test_cli*.py start it in a process, which takes too long for each mutant",
+    "figures": "what is drawn is compared, as numbers and as pictures",
+    "claims": "each check is changed and must notice by other means: ratchet, noticed",
 }
-# One in so many of a long module's mutants, drawn by a hash of each: an edit leaves the lot of the others.
-ONE_IN = {"attention.attend": 4, "attention._streams": 4}
-LEAST = 0.9
-LEAST_OF = {
-    "attention.attend": 0.8,
+# A module has the tests of its own name.  These have none, or not all.
+TESTED_BY = {
+    "attention._rows": ["attention/test_kernels.py"],
+    "attention._streams": ["attention/test_attend.py"],
+    "ledger.record": ["ledger/test_framework.py"],
+    "ledger.tables": ["ledger/test_framework.py"],
+    "paper.one_query": ["probability/test_sign_sums.py", "test_checks.py"],
+    "paper.tokens": ["test_checks.py"],
+}
+MOST = 30  # mutants of a module that are run, those with the least hashes: an edit leaves the lot of the others
+MOST_OF = {"probability.sign_sums": 60}  # of thirty such numbers, luck would decide
+LEAST = 0.75
+LEAST_OF = {  # what all else rests on, and what it is checked by; the longest name counts
+    "attention._rows": 0.9,
+    "attention.attend": 0.8,  # many numbers choose sizes of blocks, or units that cancel, and no result
+    "attention.kernels": 0.9,
     "attention._streams": 0.8,
-}  # where many numbers choose sizes of blocks, or units that cancel, and no result
-LIMIT = 4, 10  # times the unchanged tests' processor time, and seconds more
-PATIENCE = 30
+    "checks": 0.9,
+    "learn.tasks": 0.9,
+    "ledger": 0.9,
+    "ledger.graph": 0.75,  # a drawing, where many numbers are distances
+    "paper": 0.9,
+    "probability": 0.9,
+    "probability.sign_sums": 0.85,  # where many numbers choose one of two ways to the same digits
+}
+LIMIT = 3, 5  # times the unchanged tests' processor time, and seconds more
+PATIENCE = 10
 MEMORY = 4 << 30  # bytes; a mutant that asks for more gets a MemoryError
-RESULT = ROOT / "tools/mutants.json"
+TOOK = "took.json"
+HUNG = "not done in time"
+STORED = "tools/mutants.json"
+RESULT = ROOT / STORED
 OPERATORS = {
     "ReplaceBinaryOperator_": "Add_Sub Sub_Add Mul_Div Mul_Add Div_Mul FloorDiv_Div Mod_Mul Pow_Mul LShift_RShift",
     "ReplaceComparisonOperator_": "Eq_NotEq NotEq_Eq Lt_LtE Lt_GtE LtE_Lt LtE_Gt Gt_GtE Gt_LtE GtE_Gt GtE_Lt Is_IsNot "
@@ -83,6 +105,53 @@ PLANTED = [
 ]
 HARMLESS = "\n# a comment changes nothing\n"
 ENDLESS = "\nwhile True:\n    pass\n"
+
+
+def modules():
+    """Return the modules of the library that mutants are made of, such as attention.kernels."""
+    paths = [path.relative_to(LIBRARY).with_suffix("") for path in sorted(LIBRARY.rglob("*.py"))]
+    names = [".".join(path.parts) for path in paths if path.stem != "__init__"]
+    return [name for name in names if name not in EXCLUDED and name.partition(".")[0] not in EXCLUDED]
+
+
+def source_of(module):
+    """Return a module's text."""
+    return LIBRARY.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+
+
+def belonging_to(module):
+    """Return the files of tests that belong to a module, random inputs last: what has its name, or its room's.
+
+    Examples
+    --------
+    >>> belonging_to("paper.network")
+    ['lib/tests/paper/test_network.py', 'lib/tests/paper/test_network_fuzz.py']
+    """
+    *room, name = module.split(".")
+    own = [name.removeprefix("_"), *room[-1:]]
+    found = {path for stem in own for path in TESTS.joinpath(*room).glob(f"test_{stem}*.py")}
+    found |= {TESTS / path for path in TESTED_BY.get(module, [])}
+    return [path.relative_to(ROOT).as_posix() for path in sorted(found, key=lambda p: ("fuzz" in p.stem, p.name))]
+
+
+def least_of(module):
+    """Return the part of a module's mutants that must be killed."""
+    return LEAST_OF.get(module, LEAST_OF.get(module.partition(".")[0], LEAST))
+
+
+def digest(source):
+    """Return a number that changes with the code, and not with its comments, docstrings and line breaks.
+
+    Examples
+    --------
+    >>> digest("x = 1  # one") == digest("x = (1)") != digest("x = 2")
+    True
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
+            node.body = node.body[1:] or [ast.Pass()]
+    return zlib.crc32(ast.unparse(tree).encode())
 
 
 class Swap:
@@ -114,21 +183,29 @@ def mutants(source):
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
-    found = {meaning(source): source}
     names = [f"core/{kind}{name}" for kind, names in OPERATORS.items() for name in names.split()]
-    for operator in [*(get_operator(name)() for name in names), Swap(), Drop()]:
-        for occurrence in itertools.count():
-            code = mutate_code(source, operator, occurrence)
-            if code is None:
-                break
-            with contextlib.suppress(SyntaxError):  # a * for the ** before a dictionary
-                found.setdefault(meaning(code), code)
-    return list(found.values())[1:]
+    operators = [*(get_operator(name)() for name in names), Swap(), Drop()]
+    found, lines = [], source.splitlines(keepends=True)
+    for node in ast.parse(source).body:  # one after the other: a whole module takes long to read a thousand times
+        start = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) - 1
+        before, part, after = (
+            "".join(lines[i:j]) for i, j in ((0, start), (start, node.end_lineno), (node.end_lineno, None))
+        )
+        different = {meaning(part): part}
+        for operator in operators:
+            for occurrence in itertools.count():
+                code = mutate_code(part, operator, occurrence)
+                if code is None:
+                    break
+                with contextlib.suppress(SyntaxError):  # a * for the ** before a dictionary
+                    different.setdefault(meaning(code), code)
+        found += [before + code + after for code in list(different.values())[1:]]
+    return found
 
 
 def meaning(code):
-    """Return a text that is the same for programs that differ only in how they write a `not`, or in which parameters
-    may or must be passed by name."""
+    """Return a text that is the same for programs that differ only in how they write a `not`, in which parameters may
+    or must be passed by name, in the size of a cache, or in what type checkers alone read."""
 
     class Shorten(ast.NodeTransformer):
         def visit_UnaryOp(self, node):
@@ -138,6 +215,13 @@ def meaning(code):
             if isinstance(node.op, ast.Not) and isinstance(inner, ast.Compare) and type(inner.ops[0]) in opposite:
                 return ast.Compare(inner.left, [opposite[type(inner.ops[0])]()], inner.comparators)
             return node
+
+        def visit_keyword(self, node):
+            return self.generic_visit(node) if node.arg != "maxsize" else ast.keyword("maxsize", ast.Constant(0))
+
+        def visit_If(self, node):
+            named = {inner.id for inner in ast.walk(node.test) if isinstance(inner, ast.Name)}
+            return self.generic_visit(node) if "TYPE_CHECKING" not in named else node.orelse
 
         def visit_arguments(self, node):
             self.generic_visit(node)
@@ -153,36 +237,48 @@ def meaning(code):
 def describe(source, code):
     """Return {where, from, to}: the function that a mutant changes, the lines before and after."""
     old, new = source.splitlines(), code.splitlines()
-    changes = [block for block in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if block[0] != "equal"]
-    first = changes[0][1]
-    where = [
-        node
+    same = [a == b for a, b in zip(old, new, strict=False)] + [False]
+    first = same.index(False)
+    same = [a == b for a, b in zip(old[first:][::-1], new[first:][::-1], strict=False)] + [False]
+    last = same.index(False)
+    where = [name for name, start, end in _functions(source) if start <= first + 1 <= end]
+    return {
+        "where": ".".join(where) or "module",
+        "from": " ".join(line.strip() for line in old[first : len(old) - last]),
+        "to": " ".join(line.strip() for line in new[first : len(new) - last]),
+    }
+
+
+@cache
+def _functions(source):
+    return [
+        (node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)]), node.end_lineno)
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        and min([node.lineno, *(d.lineno for d in node.decorator_list)]) <= first + 1 <= node.end_lineno
     ]
-    return {
-        "where": ".".join(node.name for node in where) or "module",
-        "from": " ".join(line.strip() for line in old[first : changes[-1][2]]),
-        "to": " ".join(line.strip() for line in new[changes[0][3] : changes[-1][4]]),
-    }
 
 
 def prepare(folder):
     """Give this process a copy of the project of its own, and what takes long to import but is not under test."""
     copy = Path(tempfile.mkdtemp(dir=folder)) / "copy"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "_build", "__pycache__", ".*_cache"))
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "_build", ".*_cache"))
     os.chdir(copy)
     sys.path.insert(0, str(copy / "lib"))  # before the folder where the project is installed from
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(copy / "lib"), str(copy)]
+    )  # the same for processes that tests start
     sys.dont_write_bytecode = False  # all but the mutant is compiled once
-    for name in ("array_api_compat.numpy", "array_api_strict", "flint", "mpmath", "numpy", "pytest"):
+    for name in ("array_api_compat.numpy", "array_api_strict", "flint", "hypothesis", "mpmath", "numpy", "pytest"):
         importlib.import_module(name)
     for name in [name for name in sys.modules if name.partition(".")[0] == "attnsep"]:
         del sys.modules[name]  # what `tools` imported is the installed one
 
 
-def judge(module, code, seconds):
-    """Return (verdict, processor seconds) of the tests of `module` with `code` in its place."""
+def judge(module, code, seconds, took=None):
+    """Return (verdict, processor seconds) of the tests of `module` with `code` in its place.
+
+    With `took`, {test: seconds}, the quickest tests come first; without it, what each took stands in TOOK afterwards.
+    """
     path = Path("lib/attnsep", *module.split(".")).with_suffix(".py")
     original = path.read_text(encoding="utf-8")
     path.write_text(code, encoding="utf-8")
@@ -190,15 +286,35 @@ def judge(module, code, seconds):
     try:
         child = os.fork()
         if child == 0:
-            _run([str(path), *MODULES[module].split()], seconds)
+            _run([str(path), *belonging_to(module)], seconds, took)
         status, usage = _wait(child, time.monotonic() + PATIENCE * seconds)
     finally:
         path.write_text(original, encoding="utf-8")
-    verdicts = {0: "survived", 1: "killed", 2: "killed", -signal.SIGXCPU: "looped"}  # 2: the module does not load
+    # 2: the module does not load; 4: nor does a conftest, which needs it
+    verdicts = {0: "survived", 1: "killed", 2: "killed", 4: "killed", -signal.SIGXCPU: "looped", HUNG: "looped"}
     return verdicts.get(status, f"unclear: status {status}"), usage
 
 
-def _run(arguments, seconds):
+def first(module, source):
+    """Return (verdict, processor seconds, {test: seconds}) of the tests of `module` as it stands."""
+    verdict, usage = judge(module, source, 600)
+    return verdict, usage, json.loads(Path(TOOK).read_text(encoding="utf-8"))
+
+
+class _QuickFirst:
+    """Let the quickest tests come first; a mutant that dies at all mostly dies there."""
+
+    def __init__(self, took):
+        self.took, self.now = took or {}, {}
+
+    def pytest_collection_modifyitems(self, items):
+        items.sort(key=lambda item: self.took.get(item.nodeid, 0))
+
+    def pytest_runtest_logreport(self, report):
+        self.now[report.nodeid] = self.now.get(report.nodeid, 0) + report.duration
+
+
+def _run(arguments, seconds, took):
     import pytest
 
     output = os.open("output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -206,10 +322,13 @@ def _run(arguments, seconds):
     os.dup2(output, 2)
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 10))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    status = 3
+    status, plugin = 3, _QuickFirst(took)
     try:
-        status = int(pytest.main(["-q", "-x", "--no-header", "--tb=line", "-m", "not slow", *arguments]))
+        words = ["-q", "-x", "--no-header", "--tb=line", "-m", "not slow", *arguments]
+        status = int(pytest.main(words, plugins=[plugin]))
         sys.stdout.flush()
+        if took is None:
+            Path(TOOK).write_text(json.dumps(plugin.now), encoding="utf-8")
     finally:
         os._exit(status)
 
@@ -222,43 +341,49 @@ def _wait(child, end):
         time.sleep(0.01)
     os.kill(child, signal.SIGKILL)
     os.wait4(child, 0)
-    return "none in time", end
+    return HUNG, 0.0
 
 
 def believe(pool, module, source):
-    """Return the processor time a mutant of `module` may take, once the tests pass and planted faults die."""
-    verdict, usage = pool.submit(judge, module, source, 600).result()
+    """Return the processor time a mutant of `module` may take and {test: seconds}, once planted faults die."""
+    verdict, usage, took = pool.submit(first, module, source).result()
     if verdict != "survived":
         raise SystemExit(f"{module}: its tests do not pass on the unchanged code ({verdict})")
     seconds = LIMIT[0] * usage + LIMIT[1]
     planted = [(source + HARMLESS, "survived"), (source + "\nraise RuntimeError\n", "killed")]
-    planted += [(source + ENDLESS, "looped")] if module == next(iter(MODULES)) else []
+    planted += [(source + ENDLESS, "looped")] if module == "attention._rows" else []
     for name, old, new in PLANTED:
         if name == module:
             if source.count(old) != 1:
                 raise SystemExit(f"{module}: the place of a planted fault is gone: {old.strip()}")
             planted.append((source.replace(old, new), "killed"))
     for code, expected in planted:
-        verdict, _ = pool.submit(judge, module, code, seconds).result()
+        verdict, _ = pool.submit(judge, module, code, seconds, took).result()
         if verdict != expected:
             raise SystemExit(f"{module}: a planted fault is {verdict}, not {expected}: {describe(source, code)}")
-    return seconds, len(planted)
+    return seconds, took, len(planted)
+
+
+def drawn(pairs, most=MOST):
+    """Return those of the mutants, given as (code, place), that are run."""
+    hashes = [zlib.crc32(str(place).encode()) for _, place in pairs]
+    chosen = sorted(sorted(range(len(pairs)), key=hashes.__getitem__)[:most])
+    return [pairs[i] for i in chosen]
 
 
 def examine(pool, module, earlier, again):
     """Return the entry of `module` for the result file; with `again` only the listed survivors run."""
     start = time.monotonic()
-    source = ROOT.joinpath("lib/attnsep", *module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
-    if again and earlier.get("source") != zlib.crc32(source.encode()):
-        raise SystemExit(f"{module}: has changed since its survivors were listed; run all of it")
-    seconds, planted = believe(pool, module, source)
+    source = source_of(module)
+    if again and earlier.get("source") != digest(source):
+        raise SystemExit(f"{module}: has changed since its survivors were listed; run make mutants ONLY={module}")
+    seconds, took, planted = believe(pool, module, source)
     every = [(code, describe(source, code)) for code in mutants(source)]
-    drawn = [pair for pair in every if zlib.crc32(str(pair[1]).encode()) % ONE_IN.get(module, 1) == 0]
-    codes, places = zip(*drawn, strict=True)
+    codes, places = zip(*drawn(every, MOST_OF.get(module, MOST)), strict=True)
     reasons = {(old["where"], old["from"], old["to"]): old["reason"] for old in earlier.get("survivors", [])}
     chosen = [i for i, place in enumerate(places) if not again or tuple(place.values()) in reasons]
     verdicts = ["killed"] * len(codes)
-    futures = [(i, pool.submit(judge, module, codes[i], seconds)) for i in chosen]
+    futures = [(i, pool.submit(judge, module, codes[i], seconds, took)) for i in chosen]
     for done, (i, future) in enumerate(futures):
         verdicts[i], _ = future.result()
         if verdicts[i] not in ("killed", "looped") or done % 100 == 99:
@@ -271,7 +396,7 @@ def examine(pool, module, earlier, again):
     killed = len(codes) - len(survivors)
     print(f"{module}: {killed} of {len(codes)} killed, {planted} planted faults as expected", flush=True)
     return {
-        "source": zlib.crc32(source.encode()),
+        "source": digest(source),
         "possible": len(every),
         "mutants": len(codes),
         "killed": killed,
@@ -283,41 +408,59 @@ def examine(pool, module, earlier, again):
     }
 
 
-def faults(result):
-    """Return one sentence for each thing wrong with a result."""
+def faults(entries, names):
+    """Return one sentence for each thing wrong with the entries of these modules, with what to do."""
     found = []
-    for module, entry in result["modules"].items():
-        if "killed" not in entry:  # only the reasons for its survivors are known, from another module's run
+    for module in names:
+        if "killed" not in entries.get(module, {}):  # at most reasons are known, from before
+            found.append(f"{module}: no mutant of it was ever run; run make mutants ONLY={module}, and commit {STORED}")
             continue
-        least = LEAST_OF.get(module, LEAST)
+        entry, least = entries[module], least_of(module)
         if entry["killed"] < least * entry["mutants"]:
-            found.append(f"{module}: {entry['killed']} of {entry['mutants']} killed, less than {least:.0%}")
+            found.append(
+                f"{module}: {entry['killed']} of {entry['mutants']} killed, less than {least:.0%}; "
+                f"write tests that fail for its survivors, then run make mutants ONLY={module}:survivors"
+            )
         if entry["unclear"]:
-            found.append(f"{module}: {entry['unclear']} mutants without a verdict")
-        missing = [place for place in entry["survivors"] if not place["reason"]]
-        found += [f"{module}: no test kills this and no reason is given: {place}" for place in missing]
-    if missing := {name for name in MODULES if "killed" not in result["modules"].get(name, {})}:
-        found.append(f"not run: {', '.join(sorted(missing))}")
+            found.append(f"{module}: {entry['unclear']} mutants without a verdict; run make mutants ONLY={module}")
+        found += [
+            f"{module}: no test fails with this change; write one, or give the reason in {STORED}: {place}"
+            for place in entry["survivors"]
+            if not place["reason"]
+        ]
     return found
+
+
+def is_stale(module, entries):
+    """Return whether a module was never run, or has other code than when it was."""
+    return entries.get(module, {}).get("source") != digest(source_of(module))
 
 
 def main(only=""):
     """Run and write the result; the exit status is 1 if there is anything wrong with it."""
-    name, _, again = only.partition(":")
-    if name not in ("", *MODULES) or again not in ("", "survivors"):
-        raise SystemExit(f"ONLY={only}: must be one of {', '.join(MODULES)}, or one of them and :survivors")
+    name, _, how = only.partition(":")
+    if name not in ("", "stale", *modules()) or how not in ("", "survivors", "stored"):
+        raise SystemExit(f"ONLY={only}: must be stale or one of {', '.join(modules())}, or with :survivors or :stored")
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"), "1")
     result = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {"modules": {}}
-    result["tool"] = f"cosmic-ray {importlib.metadata.version('cosmic-ray')}"
-    result["date"] = date.today().isoformat()
+    entries = result["modules"]
+    chosen = [module for module in modules() if name in ("", module) or (name == "stale" and is_stale(module, entries))]
+    found = [
+        f"{module}: its code is not that of {STORED}; run make mutants ONLY={module}, and commit it"
+        for module in chosen
+        if how == "stored" and is_stale(module, entries)
+    ]
+    compileall.compile_dir(LIBRARY, quiet=1)  # once, and not in each copy
     with tempfile.TemporaryDirectory() as folder:
         spawn = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(2, spawn, prepare, (folder,)) as pool:
-            for module in [name] if name else MODULES:
-                earlier = result["modules"].get(module, {})
-                result["modules"][module] = examine(pool, module, earlier, again)
-                write(RESULT, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    for sentence in (found := faults(result)):
+            for module in chosen:
+                entries[module] = examine(pool, module, entries.get(module, {}), how == "survivors")
+                if how != "stored":
+                    result |= {"tool": f"cosmic-ray {version('cosmic-ray')}", "date": date.today().isoformat()}
+                    result["modules"] = {module: entries[module] for module in modules() if module in entries}
+                    write(RESULT, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    for sentence in (found := found + faults(entries, chosen)):
         print(sentence)
     return int(bool(found))
 

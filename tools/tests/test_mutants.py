@@ -3,11 +3,12 @@
 import json
 
 import pytest
+import yaml
 
 from tools import mutants
 from tools.files import ROOT
 
-RESULT = json.loads(mutants.RESULT.read_text(encoding="utf-8"))
+ENTRIES = json.loads(mutants.RESULT.read_text(encoding="utf-8"))["modules"]
 SOURCE = """\
 @cached
 def area(a, b):
@@ -16,32 +17,95 @@ def area(a, b):
 """
 
 
-def source(module):
-    return ROOT.joinpath("lib/attnsep", *module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+def test_every_module_was_run_and_its_survivors_have_reasons():
+    assert mutants.faults(ENTRIES, mutants.modules()) == []
 
 
-def test_the_stored_result_is_in_order():
-    assert [fault for fault in mutants.faults(RESULT) if not fault.startswith("not run: ")] == []
-    assert RESULT["modules"].keys() <= {*mutants.MODULES, "paper.tokens"}
+def test_what_was_run_is_there():
+    gone = ENTRIES.keys() - {*mutants.modules()}
+    assert not gone, f"{mutants.STORED} has entries of modules that are not there; delete them: {sorted(gone)}"
 
 
-@pytest.mark.parametrize("module", mutants.MODULES)
+@pytest.mark.parametrize("module", [name for name in mutants.modules() if "killed" in ENTRIES.get(name, {})])
 def test_every_survivor_is_a_line_that_still_stands(module):
-    lines = " ".join(line.strip() for line in source(module).splitlines())
-    entry = RESULT["modules"].get(module, {"survivors": []})
-    assert [place["from"] for place in entry["survivors"] if place["from"] not in lines] == []
-    assert "killed" not in entry or entry["killed"] + len(entry["survivors"]) == entry["mutants"] <= entry["possible"]
+    lines = " ".join(line.strip() for line in mutants.source_of(module).splitlines())
+    entry = ENTRIES[module]
+    changed = [place["from"] for place in entry["survivors"] if place["from"] not in lines]
+    assert not changed, (
+        f"lines of {module} that no test noticed have changed; run make mutants ONLY={module}: {changed}"
+    )
+    most = mutants.MOST_OF.get(module, mutants.MOST)
+    assert entry["killed"] + len(entry["survivors"]) == entry["mutants"] == min(most, entry["possible"])
 
 
-@pytest.mark.parametrize(("module", "tests"), mutants.MODULES.items())
-def test_the_tests_of_a_module_exist(module, tests):
-    assert all((ROOT / path).is_file() for path in tests.split())
-    assert source(module)
+def test_every_module_has_tests_of_its_name_or_is_left_out_with_a_reason():
+    assert [module for module in mutants.modules() if not mutants.belonging_to(module)] == []
+    assert all((mutants.TESTS / path).is_file() for paths in mutants.TESTED_BY.values() for path in paths)
+    assert {*mutants.TESTED_BY} <= {*mutants.modules()}
+    left_out = [mutants.LIBRARY / name for name in mutants.EXCLUDED]
+    assert all(path.is_dir() or path.with_suffix(".py").is_file() for path in left_out)
+    assert all(mutants.EXCLUDED.values())
+
+
+@pytest.mark.parametrize("name", mutants.LEAST_OF)
+def test_a_limit_is_that_of_a_module_or_a_room(name):
+    assert any(mutants.least_of(module) == mutants.LEAST_OF[name] for module in mutants.modules() if name in module)
+
+
+@pytest.mark.parametrize(
+    ("module", "least"),
+    [("paper.tokens", 0.9), ("attention.kernels", 0.9), ("attention._fast", 0.75), ("files", 0.75)],
+)
+def test_what_all_else_rests_on_has_the_higher_limit(module, least):
+    assert mutants.least_of(module) == least
+
+
+def test_a_new_module_is_missed(tmp_path, monkeypatch):
+    (tmp_path / "paper").mkdir()
+    for name in ("__init__.py", "cli.py", "paper/__init__.py", "paper/three_queries.py"):
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr(mutants, "LIBRARY", tmp_path)
+    assert mutants.modules() == ["paper.three_queries"]
+    (found,) = mutants.faults(ENTRIES, mutants.modules())
+    assert found.startswith("paper.three_queries: no mutant of it was ever run; run make mutants ONLY=paper.three_q")
+
+
+def test_weekly_runs_each_module_in_a_job_of_its_own():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/weekly.yml").read_text(encoding="utf-8"))["jobs"]
+    listed = jobs["mutants"]["strategy"]["matrix"]["module"]
+    assert listed == mutants.modules(), "the matrix of the job mutants in weekly.yml must list these modules"
+    assert jobs["mutants"]["steps"][-1]["run"] == "make mutants ONLY=${{ matrix.module }}:stored"
+
+
+@pytest.mark.parametrize(
+    ("code", "same"),
+    [
+        ("def f(x):\n    return x + 1\n", True),
+        ('def f(x):\n    """Return more."""\n    # one\n    return (x + 1)\n', True),
+        ('def f(x):\n    "Return more."\n    return x + 2\n', False),
+        ("def f(x):\n    return 'one' + 1\n", False),
+    ],
+)
+def test_a_result_is_stale_when_the_code_is_another(code, same, monkeypatch):
+    monkeypatch.setattr(mutants, "source_of", lambda module: code)
+    entries = {"files": {"source": mutants.digest('def f(x):\n    "Say."\n    return x + 1\n')}}
+    assert mutants.is_stale("files", entries) != same
+    assert mutants.is_stale("arrays", entries)  # never run
+
+
+def test_a_mutant_that_is_run_stays_one_when_others_are_gone():
+    pairs = [(f"code {i}", {"where": "f", "from": f"{i}", "to": "0"}) for i in range(10)]
+    found = mutants.drawn(pairs, 3)
+    assert len(found) == 3
+    assert found == [pair for pair in pairs if pair in found]
+    assert mutants.drawn([pair for pair in pairs if pair in found or pair == pairs[5]], 3) == found
+    assert mutants.drawn(pairs[:2], 3) == pairs[:2]
 
 
 @pytest.mark.parametrize(("module", "old", "new"), mutants.PLANTED)
 def test_the_places_of_the_planted_faults_stand(module, old, new):
-    assert source(module).count(old) == 1 != source(module).count(new)
+    source = mutants.source_of(module)
+    assert source.count(old) == 1 != source.count(new)
 
 
 def test_ways_to_write_a_not_are_one_mutant():
@@ -50,6 +114,12 @@ def test_ways_to_write_a_not_are_one_mutant():
     assert mutants.meaning("a < b") != mutants.meaning("not a >= b")  # they differ for a NaN
     assert mutants.meaning("def f(a, *, b=1): g()") == mutants.meaning("def f(a, /, b=1): g()")
     assert mutants.meaning("def f(a, *, b=1): g()") != mutants.meaning("def f(a, *, b=2): g()")
+
+
+def test_what_type_checkers_alone_read_makes_no_mutant():
+    code = "if TYPE_CHECKING:\n    x = 1\nx: int = 2"
+    assert mutants.meaning(code) == mutants.meaning(code.replace("1", "3").replace("if", "if not"))
+    assert mutants.meaning(code) != mutants.meaning(code.replace("2", "3"))
 
 
 def test_a_mutant_is_described_by_its_function_and_line():
@@ -62,11 +132,13 @@ def test_a_mutant_is_described_by_its_function_and_line():
 def test_what_is_wrong_with_a_result_is_said():
     place = {"where": "area", "from": "a", "to": "b", "reason": ""}
     entry = {"mutants": 10, "killed": 8, "unclear": 1, "survivors": [place]}
-    found = mutants.faults({"modules": {"paper.network": entry}})
-    assert found[0] == "paper.network: 8 of 10 killed, less than 90%"
-    assert found[1] == "paper.network: 1 mutants without a verdict"
-    assert found[2].startswith("paper.network: no test kills this and no reason is given: {'where': 'area'")
-    assert found[3].startswith("not run: attention._rows, attention._streams, attention.attend, ")
+    found = mutants.faults({"paper.network": entry, "files": entry}, ["paper.network"])
+    assert found[0].startswith("paper.network: 8 of 10 killed, less than 90%; write tests that fail for its survivors")
+    assert found[1].startswith("paper.network: 1 mutants without a verdict")
+    assert found[2].startswith("paper.network: no test fails with this change; write one, or give the reason in tools/")
+    assert len(found) == 3
+    kept = place | {"reason": "both are 0"}
+    assert mutants.faults({"files": entry | {"unclear": 0, "survivors": [kept]}}, ["files"]) == []
 
 
 def test_every_kind_of_change_is_made():
@@ -80,5 +152,5 @@ def test_every_kind_of_change_is_made():
 
 @pytest.mark.parametrize("only", ["flint", "paper.network:all"])
 def test_an_unknown_module_is_named(only):
-    with pytest.raises(SystemExit, match=f"ONLY={only}: must be one of attention.kernels, "):
+    with pytest.raises(SystemExit, match=f"ONLY={only}: must be stale or one of arrays, "):
         mutants.main(only)
