@@ -5,8 +5,8 @@ carry the book.
 """
 
 from attnsep.figures.grammar import Band, Curve, Histogram, Region, Rule, Spot, Window
-from attnsep.figures.pictures import crowd, datasets, eight_patterns, four_layers, one_pass
-from attnsep.figures.plots import Map, chart, firing_dots, heat_maps, level_maps, matrices
+from attnsep.figures.pictures import areas, boxes, circle, crowd, datasets, eight_patterns, four_layers, one_pass
+from attnsep.figures.plots import Map, chart, firing_dots, heat_maps, images, level_maps, matrices
 
 __all__ = [
     "Band",
@@ -17,13 +17,17 @@ __all__ = [
     "Rule",
     "Spot",
     "Window",
+    "areas",
+    "boxes",
     "chart",
+    "circle",
     "crowd",
     "datasets",
     "eight_patterns",
     "firing_dots",
     "four_layers",
     "heat_maps",
+    "images",
     "level_maps",
     "matrices",
     "one_pass",

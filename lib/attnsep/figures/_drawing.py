@@ -13,6 +13,8 @@ from attnsep.figures.grammar import (
     BOUND,
     BOUND_DASH,
     CROWD,
+    DASHED,
+    DASHES,
     PLAIN,
     Band,
     Histogram,
@@ -166,8 +168,9 @@ def draw_curve(axis, curve, colour, label):
     thin = curve.role == "bound"
     look = {"color": colour, "label": label or "_", "gid": curve.data, "zorder": 2 if thin else 3}
     if curve.dots:
-        small = 2.5 if len(x) > 200 else 4.5
-        axis.plot(x, level, linestyle="none", marker=marker, markersize=small, **look)
+        size = 2.5 if len(x) > 200 else 4.5
+        inside = "white" if DASHES[curve.data] == DASHED else colour
+        axis.plot(x, level, linestyle="none", marker=marker, markersize=size, markerfacecolor=inside, **look)
     else:
         shown = marker if not thin and (len(x) < FEW or curve.role == "sampled") and not curve.steps else None
         axis.plot(

@@ -102,6 +102,10 @@ QUANTITIES = {
     "time": "median time / ms",
     "entry": "entry of the row",
     "times": "times the weight of another token",
+    "raw": "before the normaliser",
+    "along": "along the difference, in noise",
+    "across": "across it, in noise",
+    "bound": "bound $B$",
 }
 
 
@@ -240,7 +244,7 @@ class Curve:
     steps : str, optional
         mid or post: the quantity moves in steps, in the middle between the x or at each of them.
     dots : bool
-        Draw dots without a line, for what has no order or is one of many.
+        Draw dots without a line, for what has no order or is one of many; open ones on D_0 and V_0.
     low, high : array, shape (k,), optional
         Ends of the intervals.
     label : bool
@@ -397,7 +401,7 @@ def shades(curves):
 
 
 def labels(curves):
-    """Return the label of each curve: of mechanism, data set and size what differs within the figure, and its words.
+    """Return the label of each curve: of mechanism, data set and size what differs within its panel, and its words.
 
     Examples
     --------
@@ -405,19 +409,22 @@ def labels(curves):
     >>> labels(pair)
     ['$D_1$, own row', '$D_0$, own row']
     """
-    drawn = [curve for curve in curves if curve.role != "bound"]
-    several = {key: len({getattr(curve, key) for curve in drawn}) > 1 for key in ("mechanism", "data", "size")}
-    found = []
-    for curve in curves:
-        if curve.role == "bound":
-            found.append(curve.words)
-            continue
-        mechanism = (curve.mechanism or "").replace(":", " ") if several["mechanism"] else ""
-        data = f"${curve.data}$" if several["data"] and curve.data else ""
-        head = f"{mechanism} on {data}" if mechanism and data else mechanism or data
-        size = f"{curve.size[0]} = {number(curve.size[1])}" if several["size"] and curve.size else ""
-        found.append(", ".join(part for part in (head, size, curve.words) if part) if curve.label else "")
-    return found
+    return [_label(curve, [other for other in curves if other.panel == curve.panel]) for curve in curves]
+
+
+def _label(curve, neighbours):
+    """Return the label of a curve among those of its panel."""
+    if curve.role == "bound" or not curve.label:
+        return curve.words if curve.label else ""
+    drawn = [other for other in neighbours if other.role != "bound" and other.mechanism != "mark"]
+    several = {key: len({getattr(other, key) for other in drawn}) > 1 for key in ("mechanism", "data", "size")}
+    mechanism = (curve.mechanism or "").replace(":", " ") if several["mechanism"] else ""
+    data = f"${curve.data}$" if several["data"] and curve.data else ""
+    if curve.mechanism == "mark":
+        mechanism = "the mark"
+    head = f"{mechanism} on {data}" if mechanism and data else mechanism or data
+    size = f"{curve.size[0]} = {number(curve.size[1])}" if several["size"] and curve.size else ""
+    return ", ".join(part for part in (head, size, curve.words) if part)
 
 
 def spread(wanted, heights, low=0.0, high=1.0):

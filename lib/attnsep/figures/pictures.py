@@ -8,7 +8,7 @@ import numpy as np
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import values
 from attnsep.figures._drawing import WIDTH, draw_rule, finished, ink, style, typeset
-from attnsep.figures.grammar import CROWD, MARK, PLAIN, Rule, axis_name, look_of
+from attnsep.figures.grammar import BOUND, CROWD, MARK, PLAIN, Rule, axis_name, look_of
 from attnsep.paper.network import network
 from attnsep.paper.tokens import PATTERNS, Law
 
@@ -322,4 +322,115 @@ def four_layers(passes, *, tau, title):
         steps += ["2  signs, and what exceeds τ", "3, 4  sum and ReLU"]
         for axis, words in zip(axes[1:, 0], steps, strict=True):
             axis.set_title(words)
+        return finished(figure, title)
+
+
+def areas(sizes, *, title):
+    """Draw products of two numbers as rectangles on one scale, side by side, from the smallest group to the largest.
+
+    Parameters
+    ----------
+    sizes : dict of str to dict of str to (int, int)
+        By title of a group and mechanism: height and width.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    from matplotlib.patches import Rectangle
+
+    with style() as plt:
+        figure, axis = plt.subplots(figsize=(WIDTH, 3.2))
+        most = max(max(size) for group in sizes.values() for size in group.values())
+        x = 0.0
+        for name, group in sizes.items():
+            start = x
+            for mechanism, (height, width) in group.items():
+                colour = look_of(mechanism).colour
+                axis.add_patch(Rectangle((x, 0), width, height, color=colour, linewidth=0))
+                x += width + 0.04 * most
+            axis.text(
+                (start + x) / 2, -0.04 * most, typeset(name), horizontalalignment="center", verticalalignment="top"
+            )
+            x += 0.12 * most
+        for place, (mechanism, (height, width)) in enumerate(list(sizes.values())[-1].items()):
+            words = f"{mechanism}: {height * width:,}"
+            axis.text(
+                0, (0.95 - 0.11 * place) * most, words, color=ink(look_of(mechanism).colour), verticalalignment="top"
+            )
+        axis.set(xlim=(0, x), ylim=(-0.2 * most, 1.02 * most), aspect="equal")
+        axis.set_axis_off()
+        return finished(figure, title)
+
+
+def circle(weights, *, asked, title):
+    """Draw keys evenly spaced on a circle, and as rays how much weight each gets from a query at one of them.
+
+    Parameters
+    ----------
+    weights : dict of str to array, shape (n,)
+        By mechanism, the weights of one query.
+    asked : int
+        The key that the query asks for.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with style() as plt:
+        figure, axes = plt.subplots(1, len(weights), figsize=(WIDTH, 3.3), squeeze=False)
+        for axis, (mechanism, found) in zip(axes[0], weights.items(), strict=True):
+            angle = 2 * np.pi * np.arange(len(found)) / len(found)
+            x, y = np.cos(angle), np.sin(angle)
+            for a, b, share in zip(x, y, found, strict=True):
+                reach = 1 + 0.8 * share / max(found)
+                axis.plot([a, reach * a], [b, reach * b], color=look_of(mechanism).colour, linewidth=3)
+            axis.plot(x, y, "o", color=PLAIN.colour, markersize=3)
+            axis.plot(0.8 * x[asked], 0.8 * y[asked], ">", color=PLAIN.colour, markersize=7)
+            axis.text(
+                0, 0, f"right key:\n{in_words(found[asked])}", horizontalalignment="center", verticalalignment="center"
+            )
+            _named(axis, mechanism)
+            axis.set(xlim=(-1.9, 1.9), ylim=(-1.9, 1.9), aspect="equal")
+            axis.set_axis_off()
+        return finished(figure, title)
+
+
+def boxes(panels, *, title, x, y):
+    """Draw boxes of a plane that are proved, light, or undecided, dark.
+
+    Parameters
+    ----------
+    panels : dict of str to list of (float, float, float, float, bool)
+        By title: left, right, lower and upper end of each box, and whether it is proved.
+    x, y : str
+        Quantities of the axes.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    from matplotlib.patches import Rectangle
+
+    with style() as plt:
+        figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, 3.2), sharex=True, sharey=True, squeeze=False)
+        for axis, (name, found) in zip(axes[0], panels.items(), strict=True):
+            for left, right, low, high, proved in found:
+                colour = CONSTANT if proved else PLAIN.colour
+                box = ((left, low), right - left, high - low)
+                axis.add_patch(
+                    Rectangle(*box, facecolor=colour, edgecolor="white" if not proved else BOUND, linewidth=0.5)
+                )
+            ends = np.array([box[:4] for box in found])
+            axis.set(xlim=(ends[:, 0].min(), ends[:, 1].max()), ylim=(ends[:, 2].min(), ends[:, 3].max()))
+            axis.set_title(typeset(name))
+            axis.grid(False)
+        axes[0, 0].set_ylabel(axis_name(y))
+        figure.supxlabel(axis_name(x), fontsize=11)
         return finished(figure, title)

@@ -190,7 +190,7 @@ def matrices(arrays, *, title, blocks=None):
         return finished(figure, title)
 
 
-def heat_maps(arrays, *, title, mechanisms=None, marked=None, y="token", x="entry", columns=None):
+def heat_maps(arrays, *, title, mechanisms=None, marked=None, most=None, y="token", x="entry", columns=None):
     """Draw matrices side by side, each from white at 0 to its largest number; weights in their mechanism's colour.
 
     Parameters
@@ -201,6 +201,8 @@ def heat_maps(arrays, *, title, mechanisms=None, marked=None, y="token", x="entr
         By title, whose weights they are; grey without.
     marked : dict of str to int, or int, optional
         The marked token's row.
+    most : float, optional
+        What is drawn darkest in all of them; else the largest number of each.
     y, x : str
         What rows and columns are, from `QUANTITIES`.
     columns : int, optional
@@ -221,7 +223,7 @@ def heat_maps(arrays, *, title, mechanisms=None, marked=None, y="token", x="entr
         for axis, (name, array) in zip(axes.flat, arrays.items(), strict=False):
             colour = look_of((mechanisms or {}).get(name)).colour
             shades_ = LinearSegmentedColormap.from_list("shades", ["white", colour])
-            axis.imshow(array, cmap=shades_, vmin=0, aspect="auto", interpolation="nearest")
+            axis.imshow(array, cmap=shades_, vmin=0, vmax=most, aspect="auto", interpolation="nearest")
             axis.set_title(name)
             axis.grid(False)
             axis.spines[["top", "right"]].set_visible(True)
@@ -242,6 +244,33 @@ def heat_maps(arrays, *, title, mechanisms=None, marked=None, y="token", x="entr
             axis.set_ylabel(axis_name(y))
         for axis in axes[-1]:
             axis.set_xlabel(axis_name(x))
+        return finished(figure, title)
+
+
+def images(arrays, *, title, columns=5):
+    """Draw small pictures, such as digits, the darker the larger a number.
+
+    Parameters
+    ----------
+    arrays : dict of str to array, shape (k, l)
+        By title.
+    columns : int
+        So many stand side by side.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    rows = -(-len(arrays) // columns)
+    with style() as plt:
+        figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, 0.5 + 1.4 * rows), squeeze=False)
+        for axis in axes.flat:
+            axis.set_axis_off()
+        for axis, (name, array) in zip(axes.flat, arrays.items(), strict=False):
+            axis.imshow(array, cmap="Greys", interpolation="nearest")
+            axis.set_title(name)
         return finished(figure, title)
 
 

@@ -125,6 +125,12 @@ def test_labels_say_what_differs_and_nothing_else():
     assert grammar.labels([curve(), curve(label=False)]) == ["", ""]
 
 
+def test_labels_are_those_of_a_panel_and_the_mark_is_called_so():
+    apart = [curve(mechanism=kernel, panel=kernel, words="sum") for kernel in ("softmax", "linear")]
+    assert grammar.labels(apart) == ["sum", "sum"]
+    assert grammar.labels([*apart, curve(mechanism="mark", panel="linear")]) == ["sum", "sum", "the mark"]
+
+
 def test_d0_is_dashed_and_d1_solid_and_a_bound_thin_dashes():
     assert curve(data="D_1").dash == curve().dash == "-"
     assert curve(data="D_0").dash == (0, (3, 1.4))

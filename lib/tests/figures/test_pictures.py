@@ -132,3 +132,33 @@ def test_four_layers_colour_what_exceeds_the_threshold():
         assert [bar.get_height() for bar in sums.patches] == found.sums.tolist()
         assert [colour(bar) == ink for bar in sums.patches] == (found.sums > 0.6).tolist()
         assert end.texts[0].get_text() == word
+
+
+def test_areas_are_to_scale_and_say_the_largest_numbers():
+    sizes = {"n = 2": {"softmax": (2, 2), "linear": (2, 1)}, "n = 40": {"softmax": (40, 40), "linear": (40, 1)}}
+    (axis,) = figures.areas(sizes, title="How much?").axes
+    assert [(colour(p), p.get_height(), p.get_width()) for p in axis.patches] == [
+        (BLUE, 2, 2),
+        (ORANGE, 2, 1),
+        (BLUE, 40, 40),
+        (ORANGE, 40, 1),
+    ]
+    assert {text.get_text() for text in axis.texts} == {"n = 2", "n = 40", "softmax: 1,600", "linear: 40"}
+    assert axis.get_aspect() == 1
+
+
+def test_rays_of_the_circle_are_as_long_as_their_weights():
+    found = {"softmax": np.array([0.7, 0.1, 0.1, 0.1])}
+    (axis,) = figures.circle(found, asked=0, title="Where?").axes
+    rays = [line for line in axis.get_lines() if line.get_color() == BLUE]
+    lengths = [np.hypot(*np.diff(ray.get_xydata(), axis=0)[0]) for ray in rays]
+    assert lengths == pytest.approx(0.8 * found["softmax"] / 0.7)
+    assert [text.get_text() for text in axis.texts] == ["right key:\n70 %"]
+
+
+def test_boxes_that_are_proved_are_light():
+    panels = {"one": [(0.0, 1.0, 0.0, 0.5, True), (0.0, 1.0, 0.5, 1.0, False)]}
+    figure = figures.boxes(panels, x="x", y="bound", title="What is proved?")
+    light, dark = figure.axes[0].patches
+    assert (light.get_bbox().extents.tolist(), dark.get_bbox().extents.tolist()) == ([0, 0, 1, 0.5], [0, 0.5, 1, 1])
+    assert light.get_facecolor()[0] > 0.9 > 0.3 > dark.get_facecolor()[0]

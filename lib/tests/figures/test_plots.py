@@ -122,6 +122,12 @@ def test_dots_have_no_line():
     assert (line.get_linestyle(), line.get_marker()) == ("None", "s")
 
 
+def test_dots_are_open_on_d0_and_filled_on_d1():
+    pair = [Curve(x=[1, 2], y=[1, 2], dots=True, data=data, mechanism="linear") for data in ("D_0", "D_1")]
+    (axis,) = figures.chart(pair, **AXES).axes
+    assert [line.get_markerfacecolor() for line in axis.get_lines()] == ["white", ORANGE]
+
+
 def test_panels_stand_as_named_and_a_label_stands_in_the_last_of_its_row():
     curves = [
         Curve(x=[1, 2], y=[k, k], mechanism=m, panel=p) for k, p in enumerate("ab") for m in ("softmax", "linear")
@@ -213,6 +219,18 @@ def test_heat_maps_run_from_white_to_their_mechanisms_colour_and_star_the_marked
     assert [len(axis.get_lines()) for axis in figure.axes] == [0, 1]
     (star,) = figure.axes[1].get_lines()
     assert (star.get_color(), star.get_marker(), star.get_ydata()) == (MARK.colour, "*", [0.25])
+
+
+def test_heat_maps_can_have_one_scale():
+    figure = figures.heat_maps({"a": np.eye(2), "b": np.eye(2) / 2}, most=1, columns=1, title="Why?")
+    assert [axis.get_images()[0].get_clim() for axis in figure.axes] == [(0, 1), (0, 1)]
+
+
+def test_images_hold_the_arrays():
+    figure = figures.images({str(k): np.full((2, 2), k) for k in range(3)}, columns=2, title="Why?")
+    drawn = [axis for axis in figure.axes if axis.get_images()]
+    assert [axis.get_images()[0].get_array().tolist() for axis in drawn] == [[[k, k], [k, k]] for k in range(3)]
+    assert [axis.get_title(loc="left") for axis in drawn] == ["0", "1", "2"]
 
 
 def test_firing_dots_are_filled_on_d1_and_open_and_dashed_on_d0():
