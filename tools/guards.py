@@ -56,8 +56,8 @@ def _cell_problems(number, cell):
         yield "is not plain Python: where a magic or a shell command fails, nbval does not notice"
     tags = set(cell.metadata.get("tags", []))
     drawn = any("image/png" in output.get("data", {}) for output in cell.outputs)
-    if drawn and not _asks(cell.source):
-        yield "draws a figure whose title= is no question"
+    if drawn:
+        yield from _figure_problems(cell)
     if not drawn and {"image", "figure"} & cell.metadata.get("mystnb", {}).keys():
         yield "shows no figure, and its metadata describe one"
     if re.search(r"nbval[-_]|NBVAL", cell.source + " ".join(tags)):
@@ -95,13 +95,14 @@ def _names(tree):
     return {getattr(node, kinds[type(node)]) for node in ast.walk(tree) if type(node) in kinds}
 
 
-def _asks(source):
-    titles = [
-        node.value
-        for node in ast.walk(_tree(source) or ast.Module())
-        if isinstance(node, ast.keyword) and node.arg == "title"
-    ]
-    return any(isinstance(title, ast.Constant) and str(title.value).endswith("?") for title in titles)
+def _figure_problems(cell):
+    """Return what a figure lacks that attnsep.figures does not look at itself."""
+    calls = [node.func for node in ast.walk(_tree(cell.source) or ast.Module()) if isinstance(node, ast.Call)]
+    if not any(isinstance(call, ast.Attribute) and getattr(call.value, "id", "") == "figures" for call in calls):
+        yield "draws a figure past attnsep.figures, whose grammar all figures speak: call a function of it there"
+    caption = cell.metadata.get("mystnb", {}).get("figure", {}).get("caption", "")
+    if not re.search(r"\*\*.+?\*\*", caption):
+        yield "shows a figure whose caption does not say its answer in bold (cell metadata mystnb.figure.caption)"
 
 
 EXERCISE = re.compile(r"^```\{admonition\} Exercise (\d+)(: predict, then run)?$", re.MULTILINE)

@@ -289,11 +289,12 @@ MAGIC = (
     "from subprocess import run\nrun(['false'])",
     "import os\nos.system('false')",
 )
-FIGURE = "curves(x, title='Why?')"
+FIGURE = "figures.chart(x)"
+BOLD = {"figure": {"caption": "For one n. **It falls to zero.**"}}
 
 
 def alt(letters):
-    return {"image": {"alt": "x" * letters}}
+    return {"image": {"alt": "x" * letters}} | BOLD
 
 
 # {guard: (arguments that it accepts, arguments that it refuses and the words of its one sentence)}
@@ -332,10 +333,10 @@ INPUTS = {
                 (code(outputs=[printed("<object at 0x7f3c2a1b>")]), "a memory address"),
                 (code(outputs=[printed(" 40%|████      | 4/10")]), "a progress bar"),
                 (code(outputs=[printed("np.float64(1.0)")]), "bare repr"),
-                (code(FIGURE, outputs=[PNG]), "without alt text"),
+                (code(FIGURE, outputs=[PNG], mystnb=BOLD), "without alt text"),
                 (code(FIGURE, outputs=[PNG], mystnb=alt(29)), "without alt text"),
-                (code("curves(x, title='Weights')", outputs=[PNG], mystnb=ALT), "title= is no question"),
-                (code("curves(x)", outputs=[PNG], mystnb=ALT), "title= is no question"),
+                (code("plt.plot(x)", outputs=[PNG], mystnb=alt(30)), "past attnsep.figures"),
+                (code(FIGURE, outputs=[PNG], mystnb=ALT), "answer in bold"),
                 (code(FIGURE, mystnb=ALT), "shows no figure"),
                 (code(FIGURE, mystnb={"figure": {"name": "fig"}}), "shows no figure"),
             ]
@@ -739,8 +740,8 @@ def test_sentences_about_the_paper_are_found(text, said):
     assert guards.said_of_the_paper(text) == said
 
 
-def test_a_figure_without_a_question_in_a_cell_that_is_no_python_is_two_faults():
-    assert len(guards.notebook_problems("a", code("!false", outputs=[PNG], mystnb=ALT))) == 2
+def test_a_figure_past_the_grammar_in_a_cell_that_is_no_python_is_two_faults():
+    assert len(guards.notebook_problems("a", code("!false", outputs=[PNG], mystnb=alt(30)))) == 2
 
 
 def test_the_tree_is_read_at_all():

@@ -111,7 +111,7 @@ class Map:
     y_scale: str = "linear"
 
 
-def level_maps(things, *, title, levels, line, name):
+def level_maps(things, *, title, levels, line, name="worst error"):
     """Draw maps in shades of grey, the better the lighter, side by side on one scale, with one contour line.
 
     Parameters

@@ -1,0 +1,101 @@
+"""A picture that is not the stored one is noticed: blank, swapped, recoloured, or with a letter less."""
+
+import base64
+import io
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import numpy as np
+import pytest
+from PIL import Image
+
+from attnsep import figures
+from attnsep.figures import Curve
+from tools import pictures
+from tools.files import ROOT
+
+
+def png(array, **options):
+    Image.fromarray(array).save(stream := io.BytesIO(), format="PNG", **options)
+    return base64.b64encode(stream.getvalue()).decode()
+
+
+def drawn(words="one column", mechanism="softmax"):
+    curves = [Curve(x=[1, 2], y=[1, 2], mechanism=mechanism, words=words), Curve(x=[1, 2], y=[2, 1], words="more")]
+    figure = figures.chart(curves, x="n", y="fires", title="Why?")
+    figure.savefig(stream := io.BytesIO(), format="png")
+    return base64.b64encode(stream.getvalue()).decode()
+
+
+WHITE = np.full((40, 60, 3), 255, np.uint8)
+STORED = drawn()
+
+
+def test_the_same_pixels_agree_however_they_are_packed():
+    assert pictures.problem([png(WHITE)], [png(WHITE, compress_level=0)]) == ""
+    assert pictures.problem([STORED], [drawn()]) == ""
+    assert pictures.problem([], []) == ""
+
+
+def test_the_edge_of_a_dot_may_move():
+    other = WHITE.copy()
+    other[0, : pictures.MOST_PIXELS] = 0
+    assert pictures.problem([png(WHITE)], [png(other)]) == ""
+    other[0, pictures.MOST_PIXELS] = 254
+    found = pictures.problem([png(WHITE)], [png(other)])
+    assert found == "picture 1: 21 of 2400 pixels are not as stored, between columns 0 and 20, rows 0 and 0"
+
+
+@pytest.mark.parametrize(
+    ("fresh", "message"),
+    [
+        ([png(np.full((608, 896, 3), 255, np.uint8))], "picture 1: "),
+        ([drawn(mechanism="linear")], "pixels are not as stored"),
+        ([drawn(words="one colum")], "pixels are not as stored"),
+        ([png(WHITE)], "have 896 × 544 and 60 × 40 pixels"),
+        ([], "1 pictures are stored, and 0 were drawn"),
+        ([STORED, STORED], "1 pictures are stored, and 2 were drawn"),
+    ],
+    ids=["blank", "another colour", "one letter less", "another size", "none", "two"],
+)
+def test_another_picture_is_noticed(fresh, message):
+    assert message in pictures.problem([STORED], fresh)
+
+
+def test_swapped_pictures_are_noticed():
+    pair = [STORED, drawn(mechanism="linear")]
+    assert pictures.problem(pair, pair[::-1])
+
+
+def test_another_matplotlib_is_said(monkeypatch):
+    monkeypatch.setattr(pictures, "version", lambda name: "3.0")
+    assert pictures.why_not().startswith("matplotlib is 3.0, and requirements.lock has ")
+
+
+def test_the_systems_letters_are_said(monkeypatch):
+    from matplotlib import ft2font
+
+    locked = pictures.why_not()
+    monkeypatch.setattr(ft2font, "__freetype_build_type__", "system")
+    assert "FreeType" in pictures.why_not() or locked
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(pictures.why_not()), reason="pictures are compared with the lock's matplotlib alone")
+def test_a_blank_picture_in_a_chapter_fails(tmp_path, surroundings):
+    source = "from matplotlib import pyplot\nfigure, _ = pyplot.subplots(figsize=(1, 1))\npyplot.close(figure)\nfigure"
+    blank = {"text/plain": "<Figure size 100x100 with 1 Axes>", "image/png": png(np.zeros((100, 100, 4), np.uint8))}
+    output = nbformat.v4.new_output("execute_result", blank, execution_count=1)
+    cell = nbformat.v4.new_code_cell(source, outputs=[output], execution_count=1)
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "page.ipynb")
+    shutil.copy(ROOT / "chapters/conftest.py", tmp_path)
+    command = [sys.executable, "-m", "pytest", "-p", "nbval", "--nbval", "--nbval-current-env", "--rootdir", tmp_path]
+    plain = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(
+        [*command, "-c", "/dev/null", tmp_path], cwd=ROOT, env=surroundings | plain, capture_output=True, text=True
+    )
+    assert run.returncode == 1, run.stdout
+    assert "picture 1: the stored and the drawn one have 100 × 100 and " in run.stdout  # Jupyter cuts the margin
+    assert "`make notebooks` stores it" in run.stdout
