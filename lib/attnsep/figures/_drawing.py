@@ -168,7 +168,7 @@ def draw_curve(axis, curve, colour, label):
     thin = curve.role == "bound"
     look = {"color": colour, "label": label or "_", "gid": curve.data, "zorder": 2 if thin else 3}
     if curve.dots:
-        size = 2.5 if len(x) > 200 else 4.5
+        size = 10 if curve.mechanism == "mark" else 2.5 if len(x) > 200 else 4.5
         inside = "white" if DASHES[curve.data] == DASHED else colour
         axis.plot(x, level, linestyle="none", marker=marker, markersize=size, markerfacecolor=inside, **look)
     else:
