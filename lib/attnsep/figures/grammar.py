@@ -75,7 +75,6 @@ QUANTITIES = {
     "margin": "margin of the weight",
     "1 − margin": "1 − margin of the weight",
     "n weight": "$n \\times$ weight of the token",
-    "gain": "gain of the mark",
     "column": "probability that one column fires",
     "error": "error, softmax on $D_0$",
     "worst error": "worst of the four errors",
