@@ -52,11 +52,19 @@ DARK = 4.5  # contrast with white that letters need
 
 @contextmanager
 def style():
-    """Yield pyplot in the book's style, whatever a matplotlibrc says."""
+    """Yield pyplot in the book's style, whatever a matplotlibrc says.
+
+    Figures are closed for pyplot in the end, drawn or not: so a notebook shows one once, as the cell's value.
+    """
     from matplotlib import pyplot
 
+    open_before = set(pyplot.get_fignums())
     with pyplot.style.context(["default", STYLE]):
-        yield pyplot
+        try:
+            yield pyplot
+        finally:
+            for number in set(pyplot.get_fignums()) - open_before:
+                pyplot.close(number)
 
 
 def typeset(label):
@@ -88,16 +96,13 @@ def ink(colour):
 
 
 def finished(figure, title):
-    """Return the figure under its question, closed for pyplot: so a notebook shows it once, as the cell's value.
+    """Return the figure under its question.
 
     Raises
     ------
     ValueError
         If the title asks nothing.
     """
-    from matplotlib import pyplot
-
-    pyplot.close(figure)
     if not title.endswith("?"):
         raise ValueError(f"title {title!r}: a figure's title is the question that it answers, with a question mark")
     figure.suptitle(wrapped(title, 50), x=0.01, horizontalalignment="left")

@@ -4,6 +4,7 @@ import io
 from itertools import pairwise
 
 import matplotlib as mpl
+import matplotlib.pyplot
 import numpy as np
 import pytest
 
@@ -174,6 +175,14 @@ def test_a_histogram_holds_its_values():
 def test_a_chart_asks_and_names_its_axes_as_all_do(given, message):
     with pytest.raises(ValueError, match=message):
         figures.chart([FOUR[0]], **AXES | given)
+
+
+def test_a_chart_that_fails_leaves_no_figure_open():
+    before = mpl.pyplot.get_fignums()
+    with pytest.raises(ValueError, match="quantity"):
+        figures.chart([FOUR[0]], **AXES | {"y": "p"})
+    figures.chart([FOUR[0]], **AXES)
+    assert mpl.pyplot.get_fignums() == before
 
 
 def test_a_panel_that_is_nowhere_is_refused():
