@@ -58,10 +58,16 @@ def trace(x):
 
 
 def _drawn(artist):
-    """Return what an artist shows: words, points, paths and values."""
-    asked = ("get_xydata", "get_array", "get_offsets", "get_paths", "get_verts", "get_xscale", "get_yscale")
+    """Return what an artist shows: words, points, paths and values, and how it looks."""
+    asked = ["get_xydata", "get_array", "get_offsets", "get_paths", "get_verts", "get_xscale", "get_yscale"]
+    asked += ["get_color", "get_facecolor", "get_linestyle", "get_drawstyle", "get_marker", "get_alpha", "get_clim"]
+    asked += ["get_xlim", "get_ylim", "get_size_inches"]
     words = artist.get_text() if isinstance(artist, Text) else ""
-    shown = [words, *(getattr(artist, name)() for name in asked if hasattr(artist, name))]
+    shown = [
+        words,
+        repr(getattr(artist, "xy", "")),
+        *(getattr(artist, name)() for name in asked if hasattr(artist, name)),
+    ]
     return type(artist).__name__, [repr(x.tolist()) if isinstance(x, np.ndarray) else trace(x) for x in shown]
 
 

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 import sympy
 
-from attnsep import arrays, checks, files
+from attnsep import arrays, checks, figures, files
 from attnsep import tables as tables_of_pages
 from attnsep.attention import attend, kernels
 from attnsep.bench import cost
 from attnsep.extensions import any_readout, sensitivity
+from attnsep.figures import Curve, Map, Rule, grammar
 from attnsep.learn import model, table, tasks
 from attnsep.ledger import framework, record, sampled, tables
 from attnsep.paper import gains, network, one_query, tokens
@@ -402,6 +403,67 @@ POINTS = [
         {"sizes": range(1, 5), "suffice": lambda n, m: False, "missing": "x"},
         {"missing": "y"},
     ),
+]
+
+
+def charted(**fields):
+    """Return a chart of a curve with these fields beside another one."""
+    fields = {"x": [1, 2], "y": [1, 2], "panel": "one"} | fields
+    other = Curve(x=[1, 2], y=[2, 1], mechanism="linear", data="D_1", at={"n": 9}, panel="one")
+    return figures.chart([Curve(**fields), other], x="n", y="fires", title="Why?")
+
+
+def ruled(**fields):
+    """Return a chart with a threshold that has these fields, in one of two panels or in both."""
+    curves = [Curve(x=[1, 2], y=[1, 2], panel=panel) for panel in ("one", "two")]
+    return figures.chart([*curves, Rule(**fields)], x="n", y="fires", title="Why?")
+
+
+PAIR = [Curve(x=[1, 2], y=[1, 2], mechanism=name, panel=name) for name in ("softmax", "linear", "relu")]
+CHART = {"things": PAIR, "x": "n", "y": "fires", "title": "Why?"}
+CHART_OTHERWISE = {"things": PAIR[:1], "x": "m", "y": "weight", "title": "How?", "x_scale": "log", "y_scale": "log"}
+CHART_OTHERWISE |= {"x_range": (0, 9), "y_range": (0, 9), "columns": 1, "height": 9}
+PLAIN_MAP = {"x": [0.0, 1.0], "y": [0.0, 1.0], "x_name": "d", "y_name": "m"}
+MAP = Map(**PLAIN_MAP, values=np.array([[0.0, 1.0], [0.3, 0.6]]))
+MAPS = {"things": [MAP], "levels": [0, 0.5, 1], "line": 0.5, "title": "Why?"}
+MAPS_OTHERWISE = {"things": [MAP, MAP], "levels": [0, 0.7, 1], "line": 0.4, "name": "x", "title": "How?"}
+HEAT = {"arrays": {"a": np.eye(2), "b": np.eye(2)}, "title": "Why?"}
+HEAT_OTHERWISE = {
+    "arrays": {"a": np.eye(2)},
+    "mechanisms": {"a": "cosine"},  # is none; how colours look: figures/test_plots.py
+    "marked": 1,
+    "most": 9,
+    "y": "x",
+    "x": "x",
+}
+HEAT_OTHERWISE |= {"columns": 1, "title": "How?"}
+CURVE_OTHERWISE = {
+    "x": [1, 3],
+    "y": [1, 3],
+    "mechanism": "softmax",
+    "data": "D_0",
+    "at": {"n": 3},
+    "role": "bound",
+    "words": "more",
+    "panel": "two",
+    "steps": "mid",
+    "dots": True,
+}
+POINTS += [
+    ("figures.grammar.Curve", charted, {"words": "a"}, CURVE_OTHERWISE),
+    ("figures.grammar.Curve", charted, {"words": "a", "low": [0, 0], "high": [3, 3]}, {"low": [0, 1], "high": [3, 4]}),
+    ("figures.grammar.Curve", charted, {"words": "a"}, {"label": False}),
+    ("figures.grammar.Rule", ruled, {"words": "τ", "x": 1.5}, {"words": "g", "x": 1, "panel": "two", "along": 0.5}),
+    ("figures.grammar.Rule", ruled, {"words": "τ", "y": 1.5}, {"y": 1}),
+    (
+        "figures.grammar.spread",
+        grammar.spread,
+        {"wanted": [0.0, 1.0], "heights": [0.1, 0.1]},
+        {"low": 0.2, "high": 0.8},
+    ),
+    ("figures.plots.chart", figures.chart, CHART, CHART_OTHERWISE),
+    ("figures.plots.level_maps", figures.level_maps, MAPS, MAPS_OTHERWISE),
+    ("figures.plots.heat_maps", figures.heat_maps, HEAT, HEAT_OTHERWISE),
 ]
 
 

@@ -15,7 +15,7 @@ from lib.tests.strategies import some
 
 # Figures draw what they are given, so it is given what has the right shape and is extreme.
 LINE_OF = st.sampled_from([np.linspace(0.1, 1, 5), np.array([1e-12, 1.0, 2, 3, 4]), np.geomspace(1, 1e12, 5)])
-FORMS = {"inputs": 2, "kept": {"*"}, "title": some("Why?")}
+FORMS = {"inputs": 2, "kept": {"*"}, "title": some("Why?", "How?")}
 COLOURS = st.sampled_from([look.colour for look in MECHANISMS.values()])
 CURVES = st.builds(
     Curve,
@@ -119,7 +119,7 @@ LAW = tokens.law(8, 4, 0.7, 0.5)
 PASS = pictures.one_pass(LAW.data, np.ones((4, 2)), "softmax")
 FIGURES = {
     figures.areas: {"sizes": some({"n = 2": {"softmax": (2, 2), "linear": (2, 10**6)}})},
-    figures.boxes: {"panels": some({"one": [(0, 1, 0, 1e-9, True)]}), "x": some("x"), "y": some("bound")},
+    figures.boxes: {"panels": some({"one": [(0, 1, 0, 1e-9, True)]}), "x": some("x", "n"), "y": some("bound", "n")},
     figures.circle: {"weights": some({"softmax": np.ones(3), "linear": np.eye(3)[0] + 1e-9}), "asked": some(0, 1)},
     figures.images: {"arrays": some({"0": np.zeros((2, 2)), "1": np.eye(3)}), "columns": some(1, 5)},
     figures.crowd: {"n": some([2, 10**6]), "shares": some({"softmax": [1.0, 0.5], "linear": [0.1, 1e-300]})},
