@@ -410,8 +410,9 @@ def _differs(claim, control):
 def _in_a_child(work, seconds):
     """Return what `work` returns in a process of its own, or None where it needs too much time or memory."""
     ours, theirs = os.pipe()
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        child = os.fork()  # Python 3.12 warns where another thread waits, such as pytest's
+    with warnings.catch_warnings(action="ignore"):
+        # Python 3.12 warns where another thread waits, such as pytest's, and so does JAX, which the child never calls.
+        child = os.fork()
     if child == 0:
         try:
             os.close(ours)

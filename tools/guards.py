@@ -592,7 +592,7 @@ def commands_of(text):
 
     Examples
     --------
-    >>> commands_of("Run `make book` or\n\n```\n.venv/bin/attnsep verify  # all\n```\n")
+    >>> commands_of("Run `make book` or\\n\\n```\\n.venv/bin/attnsep verify  # all\\n```\\n")
     ['attnsep verify', 'make book']
     """
     parts = [*FENCED.findall(text), *IN_A_LINE.findall(FENCED.sub("", text))]
