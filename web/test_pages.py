@@ -140,6 +140,23 @@ def violations(page, rules):
     ]
 
 
+# Pages that show their answer at once.
+ANSWER_FIRST = ("index", "main-theorem", "golden-ratio")
+PICTURE = """() => {
+  const box = document.querySelector("article figure img").getBoundingClientRect();
+  return [box.top, (innerHeight - box.top) / box.height];
+}"""
+
+
+@pytest.mark.parametrize("name", ANSWER_FIRST)
+def test_the_first_screen_shows_the_picture(tab, name):
+    page = tab.open(f"chapters/{name}.html")
+    show(page, 1280, "light")
+    top, visible = page.evaluate(PICTURE)
+    assert top <= 700, "what stands before the first picture is too long"
+    assert visible >= 0.5, "half of the first picture lies below the first screen"
+
+
 def test_the_first_page_leads_on(tab):
     page = tab.open("index.html", wait=False)  # it is left at once, so there is nothing to wait for on it
     page.wait_for_url("**/chapters/index.html")
