@@ -171,7 +171,8 @@ def draw_curve(axis, curve, colour, label):
     x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
     marker, level = look_of(curve.mechanism).marker, y if y.ndim == 1 else y.mean(axis=0)
     thin = curve.role == "bound"
-    look = {"color": colour, "label": label or "_", "gid": curve.data, "zorder": 2 if thin else 3}
+    look = {"color": colour, "label": label or "_", "gid": curve.data}
+    look["zorder"] = 2 if thin else 3.5 if DASHES[curve.data] == DASHED else 3  # dashes let a line below them be seen
     if curve.dots:
         size = 10 if curve.mechanism == "mark" else 2.5 if len(x) > 200 else 4.5
         inside = "white" if DASHES[curve.data] == DASHED else colour
