@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from attnsep.tables import Link, Table
+from attnsep.tables import Link, Table, shown
 
 TABLE = Table(
     ("claim", "n", "verdict"),
@@ -20,6 +20,15 @@ def test_text_is_aligned_and_numbers_stand_on_the_right():
         "a-claim      1024  holds",
         "b<c      0.000123  refuted",
     ]
+
+
+def test_a_whole_number_is_shown_in_full_where_a_double_is_sure_of_it():
+    assert [shown(10.0**15 - 1), shown(1e15), shown(-(10**15))] == ["999999999999999", "1e+15", "-1e+15"]
+
+
+def test_a_column_stands_where_its_first_cell_does():
+    page = Table(("n", "found"), ((1, 0.5), (2, "never")))._repr_html_()
+    assert '<td class="number">never</td>' in page
 
 
 def test_a_page_shows_the_same_words_and_where_they_lead():
@@ -38,6 +47,12 @@ def test_rows_that_can_be_chosen_can_be_linked_to():
     plain = Table(("n",), ((1,),))._repr_html_()
     assert "data-filters" not in plain
     assert " id=" not in plain
+
+
+@pytest.mark.parametrize("other", [{"header": ("n", 3)}, {"about": 3}, {"filters": ("n", 3)}])
+def test_what_heads_a_table_is_text(other):
+    with pytest.raises(TypeError, match="header, about, filters = 3: must be of the class str"):
+        Table(**{"header": ("n", "d"), "rows": ((1, 2),)} | other)
 
 
 def test_a_row_of_another_length_is_refused():

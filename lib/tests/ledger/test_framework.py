@@ -330,6 +330,8 @@ def test_verify_runs_an_id_once_and_refuses_a_bare_string(ledger):
     assert len(framework.verify(["a-claim", "a-claim"])) == 1
     with pytest.raises(TypeError, match="ids = 'a-claim': must be a sequence"):
         framework.verify("a-claim")
+    with pytest.raises(TypeError, match=r"ids: 2\.5 is no text"):  # the first of those that are none
+        framework.verify(["a-claim", 2.5, None])
     with pytest.raises(ValueError, match=r"id = \['a-claim'\]"):
         framework.find(["a-claim"])
 

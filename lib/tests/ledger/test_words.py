@@ -7,12 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
+import attnsep.claims  # noqa: F401 – enters them into the ledger
 from attnsep.ledger import framework, words
 from attnsep.ledger.framework import Evidence, find, run
 
 BASE = Evidence(
     claim=SimpleNamespace(
-        id="a-claim", level="computed", expect="holds", control="n is lower by this", violations=(2,)
+        id="a-claim", level="computed", expect="holds", control="n is lower by this", violations=(1, 2)
     ),
     verdict="holds",
     margin=0.25,
@@ -34,6 +35,11 @@ BASE = Evidence(
             {"reached": {"n": (8, 8)}, "margin": 0},
             "computed, 12 cases, n = 8. The tightest case meets its bound exactly.",
         ),
+        ({"reached": {"n": (10**7 - 1, 10**7)}}, "computed, 12 cases, n from 9999999 to 10^7. "),
+        ({"margin": 1.005}, "The tightest case has 100 % of its bound to spare."),
+        ({"margin": 1.5}, "The tightest case has 1.5 times its bound to spare."),
+        ({"margin": 1e-5}, "The tightest case has 0.001 % of its bound to spare."),
+        ({"margin": 0.9e-5}, "The tightest case has 9e-06 of its bound to spare."),
         ({"margin": 0, "tolerance": 1e-12}, "The tightest case meets its bound, up to 1e-12 of it."),
         ({"margin": 0, "equality": True}, "Every value is the stated one exactly."),
         ({"margin": 0, "equality": True, "tolerance": 2e-9}, "Every value is the stated one to within 2e-09 of it."),
@@ -59,6 +65,14 @@ def test_the_first_sentence_says_what_was_found(changes, found):
 def test_the_second_sentence_says_what_the_control_did(changes, expect, found):
     claim = SimpleNamespace(**(vars(BASE.claim) | {"expect": expect}))
     assert words.Badge(replace(BASE, claim=claim, **changes)).sentences[1].endswith(found)
+
+
+@pytest.mark.parametrize("amounts", [("much", 0), (1, "little")])
+def test_a_control_has_amounts_that_are_numbers(amounts):
+    with pytest.raises(
+        TypeError, match=r"(smallest_failing = 'much'|largest_passing = 'little'): must be a real number"
+    ):
+        words.control_words("holds", *amounts)
 
 
 @pytest.mark.parametrize("id", ["main-theorem", "mechanism-3-no-linear-classifier"])
