@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from operator import mul
+from types import SimpleNamespace
 
 import array_api_compat.numpy
 import numpy as np
@@ -285,8 +286,10 @@ def test_a_key_far_away_or_another_query_takes_no_digits(xp, kernel, dtype, q, k
 
 
 @pytest.mark.parametrize("kernel", ["hard", "squared-relu"])
-def test_scores_spread_over_more_powers_of_two_than_there_are_are_refused(xp, kernel):
-    q, k = np.array([[1.0], [1e-20]]), np.array([[-1e300], [1e-290], [2e-290]])
+@pytest.mark.parametrize("more", [[], [[0.0]]])
+def test_scores_spread_over_more_powers_of_two_than_there_are_are_refused(xp, kernel, more):
+    """A key whose score is exactly 0 does not make those of the others known."""
+    q, k = np.array([[1.0], [1e-20]]), np.array([[-1e300], [1e-290], [2e-290], *more])
     with pytest.raises(ValueError, match=r"spread over more powers of two than .*float64 has"):
         attend(xp.asarray(q), xp.asarray(k), xp.asarray(k), kernel=kernel)
 
@@ -348,11 +351,56 @@ def test_a_call_says_whether_digits_can_have_been_lost(linear, name, place, fact
         assert found is wanted
 
 
-def test_small_rows_and_small_values_together_lose_digits():
+@pytest.mark.parametrize("sizes", [(1e-150, 1e-200), (1e200, 1e200)])
+def test_small_rows_and_small_values_together_lose_digits_and_large_ones_overflow(sizes):
     q, k, v = np.ones((3, 2)), np.ones((5, 2)), np.ones((5, 4))
-    q[1], v[:, 2] = 1e-150, 1e-200
+    q[1], v[:, 2] = sizes
     for linear in (_fast.linear_attention, partial(module.linear_plain, array_api_compat.numpy)):
-        assert linear(q, k, v)[2] is False
+        with np.errstate(over="ignore"):
+            assert linear(q, k, v)[2] is False
+
+
+def test_a_row_sum_may_be_any_number_but_zero(xp):
+    """One of −1 divides as well."""
+    for total in (-1.0, 1.0, -2.0):
+        arrays = map(xp.asarray, ([[1.0]], [[total]], [[3.0]]))
+        assert to_numpy(attend(*arrays, kernel="linear")).tolist() == [[3.0]]
+
+
+def test_a_power_of_two_that_is_no_float_is_taken_in_two_steps(xp):
+    """From one end of the floats to the other, and past it."""
+    for dtype, top in (("float64", 1000), ("float32", 126)):
+        x = xp.asarray([2.0**top, 2.0**-top, 0.0], dtype=getattr(xp, dtype))
+        for exponent, wanted in ((-2 * top, [2.0**-top, 0, 0]), (top, [None, 1, 0]), (-9999, [0, 0, 0])):
+            with np.errstate(all="ignore"):
+                found = to_numpy(module._times_power(xp, x, xp.full(3, float(exponent), dtype=xp.float64)))
+            assert all(want is None or have == want for have, want in zip(found.tolist(), wanted, strict=True))
+
+
+def test_whole_rows_of_scores_come_as_many_at_a_time_as_stay_in_the_cache():
+    """At most 512, and 2^17 scores, 1 MiB of float64."""
+    for n, rows in ((100, 512), (256, 512), (1024, 128), (2**17, 1), (2**18, 1)):
+        seen = []
+
+        def weights(scores, seen=seen):
+            seen.append(scores.shape)
+            return scores
+
+        q, k = np.ones((2 * rows, 1)), np.ones((n, 1))
+        module.whole_rows(array_api_compat.numpy, q, k, k, SimpleNamespace(scale_free=False, weights=weights))
+        assert seen == [(rows, n)] * 2
+
+
+def test_a_kernel_of_rows_is_told_the_place_of_each():
+    seen = []
+
+    def weights(q, k, places):
+        seen.extend(places.tolist())
+        return q @ k.T
+
+    x = np.ones((7, 2))
+    module.rows_of_weights(array_api_compat.numpy, x, x, x, SimpleNamespace(weights=weights))
+    assert seen == [*range(7)]
 
 
 def test_rows_whose_products_stay_among_the_floats(xp):

@@ -65,6 +65,13 @@ def test_sets_keep_their_dtype_and_may_have_equal_rows(xp, rng, kernel, unique):
     np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-5)
 
 
+@pytest.mark.parametrize("axes", [(), (2,)])
+def test_values_without_columns_give_outputs_without_columns(axes):
+    x = np.ones((*axes, 300, 2))  # whole groups, and some rows beyond them
+    for kernel in ("softmax", "linear"):
+        assert attend(x, x, x[..., :0], kernel=kernel).shape == (*axes, 300, 0)
+
+
 def test_transposed_and_broadcast_arrays_are_read_as_they_are(xp, rng):
     x = rng.standard_normal((2, 6, 4, 3))  # tokens before heads, as a projection leaves them
     heads = xp.permute_dims(xp.asarray(x), (0, 2, 1, 3))

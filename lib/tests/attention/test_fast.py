@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -150,6 +151,16 @@ def test_a_column_of_tiny_or_huge_values_keeps_its_digits(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_a_power_below_the_least_normal_number_counts_for_nothing(dtype):
+    """Subnormal numbers take many times as long; a value as large as there is shows whether one was made."""
+    least = np.finfo(dtype).minexp
+    v = np.array([[0.0], [2.0**-least]], dtype=dtype)
+    for score, found in ((least + 0.5, 2**0.5), (least - 0.5, 0.0)):
+        k = np.array([[0.0], [score * np.log(2)]], dtype=dtype)
+        assert softmax_attention(np.ones((1, 1), dtype), k, v)[0, 0] == pytest.approx(found, rel=1e-4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("threads", [1, 2, 5, None])
 @pytest.mark.parametrize("panel", [(2, 8), (3, 64), (256, 2**17)])
 @pytest.mark.parametrize("size", [1.0, 40.0])
@@ -212,6 +223,15 @@ def test_little_work_is_left_to_one_thread(rng, monkeypatch):
             assert len(asked) == shared
 
 
+@pytest.mark.parametrize(("rows", "step"), [(40, 64), (1000, 125), (4096, 256)])
+def test_each_thread_gets_some_blocks_of_rows_and_none_too_small(rng, monkeypatch, rows, step):
+    """An eighth of the rows, but not below 64, which would not pay, nor above what stays in the cache."""
+    asked = []
+    monkeypatch.setattr(_fast, "_share", lambda xp, work, rows, step, *_: asked.append((rows, step)))
+    softmax_attention(*(rng.standard_normal((n, 3)) for n in (rows, 5, 5)))
+    assert asked == [(rows, step)]
+
+
 def test_one_thread_is_one_thread_of_blas_too():
     threadpoolctl = pytest.importorskip("threadpoolctl")
     seen = {}
@@ -230,6 +250,11 @@ def test_without_threadpoolctl_one_thread_works(rng, monkeypatch):
     monkeypatch.setattr(_fast, "_pool", None)
     q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
     assert attend(q, k, v, threads=2).shape == (600, 8)
+
+
+def test_without_threadpoolctl_nothing_controls_blas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)  # as where it is not installed
+    assert _fast._controller.__wrapped__() is None
 
 
 @pytest.mark.parametrize("fault", [0, 1])
@@ -282,9 +307,3 @@ def test_many_equal_terms_do_not_drift():
     q, k, v = np.full((2, 4), 0.1), np.full((2**18, 4), 0.3), np.zeros((2**18, 1))
     v[0] = 1
     np.testing.assert_allclose(softmax_attention(q, k, v) * 2**18, 1, rtol=3e-14)
-
-
-def test_values_without_columns_give_outputs_without_columns():
-    x = np.ones((300, 2))  # whole groups, and some rows beyond them
-    for kernel in ("softmax", "linear"):
-        assert attend(x, x, x[:, :0], kernel=kernel).shape == (300, 0)
