@@ -104,6 +104,24 @@ def test_a_short_call_is_repeated_before_the_one_that_counts(monkeypatch):
     assert seen.count(0.01) == 3 * measure.LEAST_REPEATS  # nor rests
 
 
+def test_a_call_takes_until_its_work_is_done(monkeypatch):
+    """A GPU's call returns before that."""
+    clock = [0.0]
+
+    def passing(seconds):
+        def run():
+            clock[0] += seconds
+
+        return run
+
+    monkeypatch.setattr(measure.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(measure.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(measure, "_calls", lambda *_: {("linear", "attnsep"): passing(1.0)})
+    monkeypatch.setattr(measure, "_waiter", lambda xp: passing(2.0))
+    ((_, row),) = measure._timed(np, 8, 4, "float64", 1.0, 1e9)
+    assert row["min"] == row["max"] == 3.0
+
+
 class NoRoom(RuntimeError):
     """Stands for PyTorch's error where a GPU has too little memory."""
 
@@ -180,6 +198,28 @@ def test_memory_on_a_gpu_is_that_of_an_own_pool(monkeypatch):
     timed = [(("linear", "attnsep"), {"n": 1024, "d": 4, "dtype": "float64"})]
     measure._add_memory(np, timed)
     assert timed[0][1]["memory"] == 7
+
+
+def test_memory_of_pytorch_on_a_gpu_is_read_when_it_has_done_all_before(monkeypatch):
+    asked, held = [], {"now": 100, "peak": 900}
+
+    def noted(name, result=lambda: None):
+        return lambda: asked.append(name) or result()
+
+    def call():
+        asked.append("call")
+        held.update(now=130, peak=175)
+
+    cuda = SimpleNamespace(
+        synchronize=noted("wait"),
+        reset_peak_memory_stats=noted("reset"),
+        memory_allocated=noted("before", lambda: held["now"]),
+        max_memory_allocated=noted("peak", lambda: held["peak"]),
+    )
+    monkeypatch.setattr(measure, "_peer", lambda xp: SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(measure, "_calls", lambda *_: {("linear", "PyTorch"): call})
+    assert measure._added_on_gpu(np, ("linear", "PyTorch"), 8, 4, "float64") == 75
+    assert asked == ["wait", "reset", "before", "call", "wait", "peak"]
 
 
 @pytest.mark.slow
@@ -309,6 +349,13 @@ def test_multiply_adds_cross_at_d_plus_one():
 def test_bad_parameters_are_rejected(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         measure.bench(*arguments, **options)
+
+
+def test_the_largest_matrix_is_that_of_the_largest_sizes(monkeypatch):
+    monkeypatch.setattr(measure, "MOST_NUMBERS", 20)
+    for n, d in (([4, 7], [3]), ([7], [2, 3])):
+        with pytest.raises(ValueError, match="n, d: the largest matrix has 21 numbers, must be at most 2e"):
+            measure.bench(n, d, seconds=0.001)
 
 
 def test_other_bad_input_is_rejected():

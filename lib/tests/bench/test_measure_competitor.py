@@ -191,6 +191,8 @@ def test_every_parameter_reaches_the_measurement(monkeypatch):
         measure.bench(**given)
         return list(map(str, asked))
 
+    of(base)
+    assert [name for name, *_ in asked] == ["bar", "timed", "memory", "limits"], "bench leaves out a measurement"
     assert base.keys() == inspect.signature(measure.bench).parameters.keys(), "a new parameter needs a value here"
     for name, value in others.items():
         assert of(base | {name: value}) != of(base), f"bench ignores {name}"
