@@ -14,7 +14,7 @@ from attnsep import cli
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import attend
 from attnsep.extensions.where_linear_wins import CountData
-from attnsep.learn import grid, model, table
+from attnsep.learn import grid, model, table, train
 from attnsep.learn.tasks import TASKS, cross_entropy, task
 from attnsep.paper.tokens import TokenData
 
@@ -73,6 +73,36 @@ def test_a_block_is_what_its_formula_says(rng, kernel, kind):
         hidden = [max(0.0, z) for z in norm(row, "between") @ p["up"] + p["bias"]]
         wanted.append(np.array(hidden) @ p["down"] + (row if kind == "full" else 0))
     np.testing.assert_allclose(model.block(p, x, kernel)[0], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["d", "width", "hidden"])
+def test_a_block_has_one_to_ten_thousand_of_each_size(rng, name):
+    sizes = dict.fromkeys(("d", "width", "hidden"), 1)
+    for wrong in (0, 10**4 + 1):
+        with pytest.raises(ValueError, match=f"^{name} = {wrong}: must be "):
+            model.initial_block(rng, **sizes | {name: wrong})
+    if name != "d":  # of which there is a square
+        assert model.initial_block(rng, **sizes | {name: 10**4})["up"].shape[1] in (1, 10**4)
+
+
+@pytest.mark.parametrize("name", ["rows", "columns"])
+def test_a_gaussian_matrix_has_one_to_a_hundred_thousand_rows_and_columns(rng, name):
+    sizes = {"rows": 1, "columns": 1}
+    for wrong in (0, 10**5 + 1):
+        with pytest.raises(ValueError, match=f"^{name} = {wrong}: must be "):
+            model.gaussian(rng, **sizes | {name: wrong})
+    assert model.gaussian(rng, **sizes | {name: 10**5}).size == 10**5
+
+
+def test_what_cannot_be_trained_is_refused_before_anything_is_loaded(monkeypatch):
+    monkeypatch.setattr(train, "_libraries", lambda: pytest.fail("nothing is wrong with it"))
+    with pytest.raises(TypeError, match="chosen = 'edge': must be of the class Task"):
+        train.train("edge", "softmax", 0)
+    for seed in (-1, 2**32):
+        with pytest.raises(ValueError, match=f"seed = {seed}: must be "):
+            train.train(task("edge"), "softmax", seed)
+    with pytest.raises(pytest.fail.Exception, match="nothing is wrong"):
+        train.train(task("edge"), "softmax", 2**32 - 1)
 
 
 def test_behind_a_sequences_end_nothing_counts(rng):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 import sys
 from contextlib import nullcontext
@@ -183,6 +184,12 @@ def test_where_jax_cannot_compute_the_stored_row_is_shown(monkeypatch, capsys):
 def test_training_stops_after_ten_evaluations_without_progress():
     row = train(task("retrieval", TINY | {"rate": 1e-30, "steps": 4000}), "softmax", 0)
     assert (row["steps"], row["result"]["at"]) == (20 * 11, 20)
+
+
+def test_ten_evaluations_that_are_not_finite_are_no_progress_either(monkeypatch):
+    monkeypatch.setattr("attnsep.learn.train._mean_score", lambda *_: math.nan)
+    row = train(task("retrieval", TINY | {"steps": 4000}), "softmax", 0)
+    assert (row["steps"], row["result"]) == (20 * 10, {"diverged": False, "best": None, "at": 0})
 
 
 def test_no_step_evaluates_the_initial_model():
