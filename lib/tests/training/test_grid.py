@@ -8,6 +8,9 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import CancelledError, Future
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -135,7 +138,73 @@ def test_a_run_that_fails_does_not_stop_the_others(small_grid):
         next(rows)
 
 
+@pytest.mark.parametrize(("jobs", "runs", "started"), [(1, 3, []), (2, 3, [2]), (3, 2, [2]), (2, 2, [2]), (5, 1, [])])
+def test_no_more_processes_are_started_than_asked_for_or_of_use(monkeypatch, jobs, runs, started):
+    asked = []
+
+    class Here:
+        def __init__(self, jobs):
+            asked.append(jobs)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def submit(self, function, run):
+            future = Future()
+            future.set_result(function(run))
+            return future
+
+    monkeypatch.setattr(grid, "FreshProcesses", Here)
+    monkeypatch.setattr(grid, "train", lambda chosen, kernel, seed: seed)
+    settings = task("retrieval", TINY).settings
+    rows = [{"task": "retrieval", "kernel": "softmax", "seed": seed, "settings": settings} for seed in range(runs)]
+    assert sorted(grid.run_grid(rows, jobs=jobs)) == [*range(runs)]
+    assert asked == started
+
+
 # A Dask cluster
+
+
+LOST = "dask = 'tcp://x:1': the scheduler or a worker was lost"
+
+
+def raising(error):
+    def call(*_, **__):
+        raise error
+
+    return call
+
+
+def lost_errors():
+    distributed = pytest.importorskip("distributed")
+    return CancelledError(), OSError("gone"), distributed.KilledWorker("a run", "a worker", 3)
+
+
+def test_what_a_lost_worker_raises_is_told_from_what_a_run_does():
+    for error in lost_errors():
+        with pytest.raises(RuntimeError, match=LOST):
+            grid._from_worker(SimpleNamespace(result=raising(error)), "tcp://x:1")
+    with pytest.raises(RuntimeError, match=r"a worker could not train a run \(.*no room"):
+        grid._from_worker(SimpleNamespace(result=raising(MemoryError("no room"))), "tcp://x:1")
+
+
+def test_a_scheduler_that_is_lost_while_it_is_waited_for_is_one_sentence(small_grid, monkeypatch):
+    """Before that it was asked once, and no run had ended."""
+    for error in lost_errors()[:2]:
+        client = SimpleNamespace(sync=raising(error), scheduler=SimpleNamespace(identity=None))
+        with pytest.raises(RuntimeError, match=LOST):
+            grid._require_worker(client, "tcp://x:1")
+        answers = iter([TimeoutError(), error])
+        monkeypatch.setattr("distributed.wait", lambda *_, answers=answers, **__: raising(next(answers))())
+        monkeypatch.setattr(grid, "_require_worker", lambda *_: None)
+        monkeypatch.setattr(grid, "_client", lambda _: nullcontext(SimpleNamespace(map=lambda *_, **__: ["a run"])))
+        with pytest.raises(RuntimeError, match=LOST):
+            list(grid.run_grid(grid.read_grid(small_grid), dask="tcp://x:1"))
+        assert list(answers) == []
+        monkeypatch.undo()
 
 
 @pytest.fixture
