@@ -49,9 +49,12 @@ EXCLUDED = {
     "cli": "lib/tests/test_cli*.py start it in a process, which takes too long for each mutant",
     "figures": "what is drawn is compared, as numbers and as pictures",
     "claims": "each check is changed and must notice by other means: ratchet, noticed",
+    "learn.grid": "lib/tests/training trains grids, here and on a cluster, which takes too long for each mutant",
+    "learn.train": "lib/tests/training compares each loss and step, which takes too long for each mutant",
 }
 # A module has the tests of its own name.  These have none, or not all.
 TESTED_BY = {
+    "attention._fast": ["attention/test_attend.py"],
     "attention._rows": ["attention/test_kernels.py"],
     "attention._streams": ["attention/test_attend.py"],
     "ledger.record": ["ledger/test_framework.py"],
