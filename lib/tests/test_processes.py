@@ -1,6 +1,7 @@
 """Fresh processes: what they find, and when they end."""
 
 import os
+import signal
 import time
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -38,6 +39,20 @@ def test_variables_reach_the_processes_and_leave_this_one_alone(monkeypatch, val
     with FreshProcesses(1, TRIED_HERE="8") as pool:
         assert pool.submit(os.getenv, "TRIED_HERE").result() == "8"
         assert os.environ == before
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="this system blocks no signals")
+def test_an_interruption_is_left_to_this_process():
+    """It is blocked while others are started, who inherit that, and no longer."""
+    before = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    try:
+        with FreshProcesses(1) as pool:
+            theirs = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ()).result()
+        ours = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert signal.SIGINT in theirs
+    assert signal.SIGINT not in ours
 
 
 def test_an_error_does_not_wait_for_the_processes():
