@@ -54,7 +54,7 @@ EXCLUDED = {
 }
 # A module has the tests of its own name.  These have none, or not all.
 TESTED_BY = {
-    "attention._fast": ["attention/test_attend.py"],
+    "attention._fast": ["attention/test_attend.py", "attention/test_attend_axes.py"],
     "attention._rows": ["attention/test_kernels.py"],
     "attention._streams": ["attention/test_attend.py"],
     "ledger.record": ["ledger/test_framework.py"],
