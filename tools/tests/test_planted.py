@@ -11,7 +11,15 @@ from tools.files import ROOT
 from tools.tests.test_makefile import RUNS
 
 SETTINGS = ("pyproject.toml", "conftest.py", "lib/conftest.py", "lib/tests/conftest.py", "chapters/conftest.py")
-SETTINGS += ("chapters/ruff.toml", "tools/__init__.py", "tools/counted.py", "tools/files.py", "tools/places.py")
+SETTINGS += (
+    "chapters/ruff.toml",
+    "tools/__init__.py",
+    "tools/counted.py",
+    "tools/pictures.py",
+    "requirements.lock",
+    "tools/files.py",
+    "tools/places.py",
+)
 SETTINGS += ("tools/steps.py",)
 
 
