@@ -1,5 +1,6 @@
 """The fast paths against 60 digits, against the plain path, and in what they leave behind."""
 
+import itertools
 import os
 import signal
 import sys
@@ -142,12 +143,12 @@ def test_nearly_one_hot_rows(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_column_of_tiny_or_huge_values_keeps_its_digits(dtype):
-    """2 to a score times a value must not leave the range of the dtype, in any column."""
+    """2 to a score times a value must not leave the range of the dtype, in any column, be it the only one."""
     top, small = {"float64": (610.0, 1e-200), "float32": (60.0, 1e-25)}[dtype]
     k, v = np.array([[1.0], [1.0]], dtype=dtype), np.array([[3.0, small, 1 / small, 0.0]] * 2, dtype=dtype)
-    for score in (-top, top):
-        found = softmax_attention(np.array([[score]], dtype=dtype), k, v)
-        np.testing.assert_allclose(found, v[:1], rtol=4 * np.finfo(dtype).eps)
+    for score, columns in itertools.product((-top, top), (slice(None), [1], [2])):
+        found = softmax_attention(np.array([[score]], dtype=dtype), k, v[:, columns])
+        np.testing.assert_allclose(found, v[:1, columns], rtol=4 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
