@@ -132,8 +132,8 @@ def test_labels_are_those_of_a_panel_and_the_mark_is_called_so():
 
 
 def test_d0_is_dashed_and_d1_solid_and_a_bound_thin_dashes():
-    assert curve(data="D_1").dash == curve().dash == "-"
-    assert curve(data="D_0").dash == (0, (3, 1.4))
+    assert curve(data="D_1").dash == curve(data="V_1").dash == curve().dash == "-"
+    assert curve(data="D_0").dash == curve(data="V_0").dash == (0, (3, 1.4))
     assert curve(data="D_0", role="bound", words="b").dash == grammar.BOUND_DASH
 
 
