@@ -128,6 +128,81 @@ def exercise_problems(name, notebook):
     return found + ([] if predictions else [f"{name}: no exercise asks for a prediction (': predict, then run')"])
 
 
+# 10^{24}, 1,000, 0.7 and 1e-9, as pages and code write them.
+WRITTEN = re.compile(
+    r"(?<![\d.])10(?:\^|\s?\*\*\s?)\{?(?P<power>-?\d+)|(?P<number>\d+(?:\.\d+)?)(?:e(?P<times>[+-]\d+))?"
+)
+FRACTION = re.compile(r"\\[dt]?frac(\d)(\d)")
+GROUPED = re.compile(r"(?<=\d)(?:[, _\u202f]|\{,\})(?=\d{3}\b)|\bExercise \d+")
+FOLD = re.compile(r"^(?=`{3,}\{(?:admonition\} Exercise|dropdown\} (?:Hint|Solution))\b)", re.MULTILINE)
+
+
+def number_problems(name, notebook, read_off):
+    """Return the numbers of captions, alt texts and exercises that stand nowhere else on the page, not even longer.
+
+    Parameters
+    ----------
+    name, notebook
+        The chapter.
+    read_off : collection of str
+        Lines of tools/read_off.txt, chapter and number: what somebody read off a picture, or worked out.
+    """
+    pieces = [(what, _written(text)) for what, text in _pieces(notebook)]
+    lone = {}
+    for here, (what, found) in enumerate(pieces):
+        others = [number for there, (_, numbers) in enumerate(pieces) if there != here for number in numbers]
+        lone |= {f"{name} {x}": what for x in found if what and not any(_rounds_to(other, x) for other in others)}
+    unread = [
+        f"{line}: this number of its {what} stands nowhere else on the page, in no output, code, text. Is it right? "
+        f"Let a cell print it; if it was read off the picture, its line in tools/read_off.txt is: {line}"
+        for line, what in lone.items()
+        if line not in read_off
+    ]
+    left = [line for line in read_off if line.split()[0] == name and line not in lone]
+    return unread + [
+        f"{line}: is in tools/read_off.txt, and no number of a caption or exercise needs it" for line in left
+    ]
+
+
+def _pieces(notebook):
+    """Yield the texts of a page with what they are where their numbers must stand elsewhere too, else with nothing."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            outputs = [output.get("text", "") for output in cell.outputs]
+            outputs += [
+                output.get("data", {}).get(kind, "") for output in cell.outputs for kind in ("text/plain", "text/html")
+            ]
+            yield "", "\n".join([cell.source, *outputs])
+            described = cell.metadata.get("mystnb", {})
+            yield "caption", described.get("figure", {}).get("caption", "")
+            yield "alt text", described.get("image", {}).get("alt", "")
+        else:
+            first, *folded = FOLD.split(cell.source)
+            yield "", first
+            yield from (("exercise", part) for part in folded)
+
+
+def _written(text):
+    """Return the numbers of a text, powers of ten as 10^24.
+
+    Examples
+    --------
+    >>> sorted(_written("1,024 of $10^{24}$, $\\\\frac12$, 0.70, 3e-9"))
+    ['0.70', '1', '1024', '10^-9', '10^24', '2', '3']
+    """
+    found = [*WRITTEN.finditer(GROUPED.sub("", FRACTION.sub(r"\1 \2", text)))]
+    powers = {f"10^{int(each['power'] or each['times'])}" for each in found if each["power"] or each["times"]}
+    return powers | {each["number"] for each in found if each["number"]}
+
+
+def _rounds_to(other, number):
+    """Return whether a number is another one in fewer digits, or that in percent."""
+    if "^" in other + number:
+        return other == number
+    digits, value = len(number.partition(".")[2]), float(other)
+    return any(abs(x - float(number)) <= 0.5000001 * 10**-digits for x in (value, 100 * value, value / 100))
+
+
 def function_problems(notebooks):
     """Return the functions that two chapters define; such a function belongs into the library."""
     places = {}

@@ -141,6 +141,7 @@ def words_of_attnsep(words):
 THE_TREE = {
     guards.notebook_problems: lambda: NOTEBOOKS.items(),
     guards.exercise_problems: lambda: [item for item in NOTEBOOKS.items() if item[0] not in WITHOUT_EXERCISES],
+    guards.number_problems: lambda: [(*item, read("tools/read_off.txt").splitlines()) for item in NOTEBOOKS.items()],
     guards.function_problems: lambda: [(NOTEBOOKS,)],
     guards.closure_problems: lambda: [(NOTEBOOKS,)],
     guards.contents_problems: lambda: [(listed(), ["CHANGELOG", "CONTRIBUTING", *pages_of(CHAPTERS)])],
@@ -291,6 +292,10 @@ MAGIC = (
 )
 FIGURE = "figures.chart(x)"
 BOLD = {"figure": {"caption": "For one n. **It falls to zero.**"}}
+
+
+def described(caption, printed, read_off=()):
+    return "one", code(f"print({printed})", mystnb={"figure": {"caption": caption}}), read_off
 
 
 def alt(letters):
@@ -507,6 +512,19 @@ INPUTS = {
             (({"a", "b"}, ["a"]), "'b': is not in tools/said_of_the_paper.txt; compare it with the source card"),
             (({"a"}, ["a", "b"]), "'b': is in tools/said_of_the_paper.txt, and on no page"),
             (({"a", "b"}, ["b", "a"]), "must be sorted"),
+        ],
+    ),
+    guards.number_problems: (
+        [
+            described("It falls to 0.70.", 0.6987),
+            described("It falls to 70 %.", 0.7),
+            described("It ends at $10^{24}$.", "10**24"),
+            described("It falls to 0.70.", 0.6, ["one 0.70", "two 0.8"]),
+        ],
+        [
+            (described("It falls to 0.70.", 0.7099), "one 0.70: this number of its caption stands nowhere else"),
+            (described("It ends at $10^{24}$.", "10**42"), "its line in tools/read_off.txt is: one 10^24"),
+            (described("It falls to 0.70.", 0.7, ["one 0.70"]), "one 0.70: is in tools/read_off.txt, and no number"),
         ],
     ),
     guards.proof_problems: (
@@ -748,5 +766,6 @@ def test_the_tree_is_read_at_all():
     """What a guard does not get to read it cannot refuse."""
     assert len(said_here()) > 15
     assert len(read("tools/proofs.txt").splitlines()) >= 128
+    assert len(read("tools/read_off.txt").splitlines()) >= 10
     assert sum(len(guards.commands_of(text)) for text in prose().values()) >= 80
     assert sum(1 for entry in LEDGER.values() if isinstance(entry, Claim)) >= 204
