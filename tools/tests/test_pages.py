@@ -70,6 +70,37 @@ def test_a_page_with_one_fault(site, element, problem):
     assert problem in found
 
 
+TEXT_STANDS_IN = [
+    "a",
+    "b",
+    "dd",
+    "div",
+    "dt",
+    "em",
+    "figcaption",
+    "h1",
+    "h2",
+    "label",
+    "legend",
+    "li",
+    "option",
+    "output",
+    "p",
+    "span",
+    "strong",
+    "sub",
+    "summary",
+    "td",
+    "th",
+]
+
+
+@pytest.mark.parametrize("name", TEXT_STANDS_IN)
+def test_raw_tex_is_found_wherever_text_stands(site, name):
+    (found,) = problems(site, GOOD.replace("</article>", f"<{name}>so $n^2$ entries</{name}></article>"))
+    assert "shows raw TeX" in found
+
+
 def test_style_sheets(site):
     sheet = site / "a.css"
     sheet.write_text("a { background: url('img/a.png') } b { src: url(data:font/woff2;base64,AA) }")

@@ -2,9 +2,11 @@
 
 import base64
 import io
+import runpy
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -99,3 +101,13 @@ def test_a_blank_picture_in_a_chapter_fails(tmp_path, surroundings):
     assert run.returncode == 1, run.stdout
     assert "picture 1: the stored and the drawn one have 100 × 100 and " in run.stdout  # Jupyter cuts the margin
     assert "`make notebooks` stores it" in run.stdout
+
+
+def test_of_what_a_cell_prints_only_stderr_is_left_out(monkeypatch):
+    for name in ("MPLBACKEND", "PYTHONSTARTUP"):  # the file takes them away
+        monkeypatch.setenv(name, "")
+    collector = SimpleNamespace(fspath=SimpleNamespace(ext=".ipynb"), skip_compare=())
+    runpy.run_path(str(ROOT / "chapters/conftest.py"))["pytest_collectstart"](collector)
+    assert collector.skip_compare == ("stderr",), (
+        "the step notebooks would no longer compare this; see chapters/conftest.py"
+    )
