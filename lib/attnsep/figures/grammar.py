@@ -4,6 +4,7 @@ The colour says the mechanism and nothing else, the dash says the data set, a ra
 is drawn is an object that knows its mechanism, data set, size and role; line, colour, marker and label follow from it.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -317,11 +318,14 @@ class Rule:
     along: float | None = None
 
     def __post_init__(self):
-        """Refuse a rule that is no line, or has no words."""
+        """Refuse a rule that is no line, has no words, or says another number than the one it stands at."""
         if (self.x is None) == (self.y is None):
             raise ValueError("a rule is upright at x or level at y: give one of the two")
         if not self.words:
             raise ValueError("a rule needs words that say what it stands for")
+        place, said = self.y if self.x is None else self.x, re.search(r"= (\d+(?:\.(\d+))?)\$?$", self.words)
+        if said and f"{place:.{len(said[2] or '')}f}" != said[1]:
+            raise ValueError(f"a rule at {place:g} says {self.words!r}: move the line, or change its words")
 
 
 @dataclass(frozen=True, kw_only=True)

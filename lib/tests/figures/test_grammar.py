@@ -162,11 +162,25 @@ def test_a_curve_that_says_too_little_is_refused(given, message):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"), [({"words": "τ"}, "give one of the two"), ({"words": "", "x": 1}, "needs words")]
+    ("given", "message"),
+    [
+        ({"words": "τ"}, "give one of the two"),
+        ({"words": "", "x": 1}, "needs words"),
+        ({"words": "$n = 1024$", "x": 2048}, "a rule at 2048 says .*: move the line"),
+        ({"words": "τ = 0.6", "y": 0.7}, "a rule at 0.7 says 'τ = 0.6'"),
+    ],
 )
-def test_a_rule_without_place_or_words_is_refused(given, message):
+def test_a_rule_without_place_or_words_or_with_other_words_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
         Rule(**given)
+
+
+def test_a_rule_may_say_where_it_stands():
+    assert [Rule(words=words, x=x).x for words, x in (("τ = 0.67", 2 / 3), ("n = 270", 270), ("1/φ", 0.6))] == [
+        2 / 3,
+        270,
+        0.6,
+    ]
 
 
 def test_sizes_are_written_as_powers_of_ten():
