@@ -47,4 +47,6 @@ def test_whose_warnings_are_errors(tmp_path, surroundings, wanted):
     settings["PYTHONPATH"] += f":{tmp_path}"
     run = subprocess.run([sys.executable, *words], cwd=tmp_path, env=settings, capture_output=True, text=True)
     found = {word: set(re.findall(rf"^{word} .*\[(.*?)-", run.stdout, re.MULTILINE)) for word in ("FAILED", "PASSED")}
-    assert found == {"FAILED": OURS.keys(), "PASSED": OTHERS.keys()}, run.stdout
+    assert found == {"FAILED": OURS.keys(), "PASSED": OTHERS.keys()}, (
+        f"{run.stdout}\nWarnings of our modules must be errors, those of others not: filterwarnings in pyproject.toml"
+    )

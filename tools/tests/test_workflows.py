@@ -155,9 +155,10 @@ def test_ci_runs_make_test_and_ends_as_it_does(tmp_path, status):
     assert (run.stdout, run.returncode) == (f"{tmp_path.resolve()} make test\n", status)
 
 
-def test_binder_lists_nothing_twice():
+def test_conda_and_binder_get_jupyterlab_and_nothing_twice():
     dependencies = read(ROOT / "environment.yml")["dependencies"]
-    assert dependencies == ["python>=3.11", "pip", {"pip": ["-e .[lab]"]}]
+    wanted = ["python>=3.11", "pip", {"pip": ["-e .[lab]"]}]
+    assert dependencies == wanted, "environment.yml is for conda and Binder, which open chapters in JupyterLab"
 
 
 # What a pull request asks of gh: it answers that so many are open, and notes what it was told to open.

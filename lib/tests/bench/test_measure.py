@@ -94,8 +94,8 @@ def test_a_short_call_is_repeated_before_the_one_that_counts(monkeypatch):
     assert seen[-len(turn) :] == turn
     assert ours["median"] == ours["max"] == 0.01
     assert peer["library"] == "PyTorch"
-    assert peer["median"] == 0.3  # the better of plain and padded
-    assert key == ("softmax", measure.PADDED)  # whose memory counts, too
+    assert peer["median"] == 0.3, "of PyTorch's plain and padded call the better one is compared with ours"
+    assert key == ("softmax", measure.PADDED), "and its memory counts, too"
     assert seen.count("short") == 1 + 3 * measure.LEAST_REPEATS
     assert seen.count("long") == seen.count("padded") == 1 + 1 + measure.LEAST_REPEATS
     seen.clear()
