@@ -318,6 +318,26 @@ def test_the_threshold_can_be_dragged_and_moved_by_keys(opened):
     assert opened.problems == []
 
 
+LOOKS = """() => [...document.querySelectorAll("#explorer [data-live] [data-is][class]")].map((shape) => {
+    const { strokeDasharray, fill } = getComputedStyle(shape);
+    return [shape.tagName, [...shape.classList], strokeDasharray !== "none", fill];
+})"""
+
+
+def test_weak_is_dashed_or_hollow_and_what_fires_is_filled(opened):
+    put(opened.page, WORKED)
+    shapes = opened.page.evaluate(LOOKS)
+    lines = {(kind, dashed) for tag, kinds, dashed, _ in shapes if tag != "circle" for kind in kinds}
+    assert {x for x in lines if x[0] in ("weak", "strong")} == {("weak", True), ("strong", False)}, (
+        "on D_0 lines are dashed, on D_1 solid; see assets/book.css"
+    )
+    for full, kind in (("strong", "dot"), ("fires", "box"), ("fires", "column")):
+        fills = {(full in kinds, fill) for _, kinds, _, fill in shapes if kind in kinds}
+        filled, hollow = ({fill for is_full, fill in fills if is_full == wanted} for wanted in (True, False))
+        assert min(len(filled), len(hollow)) > 0
+        assert filled.isdisjoint(hollow), f"{kind}: what is {full} looks as the others do; see assets/book.css"
+
+
 # From where to where a slider moves its field, and in what steps; a size is the decimal logarithm of its field.
 SLIDERS = {"a0": (0, 1.5, "0.01"), "a1": (0, 1.5, "0.01"), "c": (0.01, 0.99, "0.01"), "gap": (0, 1, "0.01")}
 SLIDERS |= {"n": (2, 10**7, "any"), "d": (3, 10**4, "any"), "m": (1, 10**4, "any")}
