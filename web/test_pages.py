@@ -194,6 +194,38 @@ def test_a_theorem_s_link_leads_to_the_theorem(tab):
     assert tab.problems == []
 
 
+def test_a_table_shows_the_rows_that_are_chosen_and_sorts_by_any_column(tab):
+    page = tab.open("chapters/ledger.html")
+    box = page.locator(".book-table[data-filters]").first
+    rows, bar = box.locator("tbody tr"), page.locator(".table-filters").first
+    all_rows = rows.count()
+    bar.locator("select").nth(2).select_option("exact")
+    bar.locator("input").fill("LEMMA")
+    shown = rows.locator("visible=true").all_inner_texts()
+    assert 0 < len(shown) < all_rows
+    assert all("exact" in row and "lemma" in row.lower() for row in shown), "the filters show other rows"
+    assert bar.locator("output").inner_text() == f"{len(shown)} of {all_rows} rows"
+    first = box.locator("thead th").first
+    for order in ("ascending", "descending"):
+        first.locator("button").click()
+        assert first.get_attribute("aria-sort") == order
+        words = box.locator("tbody tr td:first-child").all_text_contents()
+        ranked = page.evaluate("words => words.toSorted((one, other) => one.localeCompare(other, 'en'))", words)
+        assert words == (ranked if order == "ascending" else ranked[::-1]), f"rows are not in {order} order"
+    assert tab.problems == []
+
+
+def test_a_mark_of_the_map_shows_its_name_and_its_lines_both_ways(tab):
+    page = tab.open("chapters/map.html")
+    drawing = page.locator(".claims-map svg").first
+    lines = drawing.locator("path[data-from]").evaluate_all("all => all.map(({ dataset: { from, to } }) => [from, to])")
+    both = sorted({start for start, _ in lines} & {end for _, end in lines})[0]
+    drawing.locator(f"a[data-id='{both}']").focus()
+    assert drawing.locator("text.name").text_content() == both
+    assert drawing.locator("path.near").count() == sum(both in line for line in lines), "lines of the mark stay grey"
+    assert tab.problems == []
+
+
 def test_the_copy_button_copies_the_cell(tab):
     page = tab.open("chapters/main-theorem.html")
     cell = page.locator("article div.highlight", has=page.locator("button.copybtn")).nth(2)
