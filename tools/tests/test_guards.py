@@ -729,6 +729,10 @@ def test_every_reason_to_skip_is_some_tests_own():
 
 def test_imports_run_one_way():
     assert lint_imports(str(ROOT / "pyproject.toml"), no_cache=True) == 0
+    (contract,) = PROJECT["tool"]["importlinter"]["contracts"]
+    assert contract["exhaustive"], "a room that no line lists could import everything"
+    assert contract.keys() == {"name", "type", "containers", "exhaustive", "layers"}, "no exemptions from the one way"
+    assert ":" not in "".join(contract["layers"]), "rooms beside each other must not import each other: write |"
 
 
 def test_an_import_that_runs_back_is_found(tmp_path, capsys):

@@ -128,6 +128,11 @@ def test_what_the_book_claims_is_noticed_or_the_claim_says_why_not():
     assert noticed.problems(framework.claims(), noticed.stored()) == []
 
 
+def test_what_was_once_found_false_stays_under_the_stricter_rule():
+    assert len(noticed.FOUND_FALSE) >= 19, "a claim that readers found false may get another name, and is not let go"
+    assert {*noticed.FOUND_FALSE} - framework.LEDGER.keys() == set(), "no claims of the ledger: mend their names"
+
+
 def test_what_is_noticed_early_or_has_a_reason_is_accepted():
     assert noticed.problems([HELD], entry(HELD, EARLY)) == []
     other = replace(HELD, mark="extension", coarse=())  # an extension that was never found false
