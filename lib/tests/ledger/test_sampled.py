@@ -5,6 +5,7 @@ from math import comb
 import pytest
 
 from attnsep.ledger import sampled
+from attnsep.ledger.record import read_record
 
 DRAWS = 20
 
@@ -81,3 +82,8 @@ def test_both_ends_of_a_range_count_unless_every_probability_keeps_them():
     assert sampled.surely_inside(500, 1000, 0.3, 0.7).verdict == "holds"
     assert sampled.surely_inside(0, 1000, 0, 0.7).margin > 0.6
     assert sampled.surely_inside(1000, 1000, 0.3, 1).margin > 0.6
+
+
+def test_a_whole_run_refutes_a_true_claim_less_than_once_in_a_million():
+    alarms = [entry.get("alarm", 0) for entry in read_record().values()]
+    assert 0 < sum(alarms) <= 1e-6, "of all sampled claims together; draw more, or allow each one less"
