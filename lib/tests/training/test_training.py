@@ -250,6 +250,14 @@ def test_a_loss_that_is_not_finite_is_noted_and_leaves_the_parameters_alone():
     json.dumps(row, allow_nan=False)
 
 
+def test_however_many_steps_are_not_finite_in_a_row_none_is_taken():
+    kind = TASKS["mqar"]
+    lost = type("Lost", (kind,), {"loss": lambda self, outputs, targets: np.nan * kind.loss(self, outputs, targets)})
+    settings = {"pairs": 2, "d": 4, "width": 2, "tests": 40, "every": 10}
+    before, after = (train(lost(steps=steps, **settings), "softmax", 0)["result"] for steps in (0, 20))
+    assert after == before | {"diverged": True}, "the parameters are not those from before"
+
+
 def test_a_stored_row_comes_out_again():
     """To the digits that another machine's rounding leaves: both kernels reach the goal, softmax as early as stored."""
     for row in table.read_rows():
