@@ -308,3 +308,10 @@ def test_many_equal_terms_do_not_drift():
     q, k, v = np.full((2, 4), 0.1), np.full((2**18, 4), 0.3), np.zeros((2**18, 1))
     v[0] = 1
     np.testing.assert_allclose(softmax_attention(q, k, v) * 2**18, 1, rtol=3e-14)
+
+
+@pytest.mark.parametrize(("exact", "kept"), [(True, True), (False, False)])
+def test_features_below_the_least_float_cost_digits_of_the_row_sums(exact, kept):
+    """A feature off by ε η moves a row sum by ε η Σ |k|, here 1000 of them, where the row sum has 100 η."""
+    sums = np.full(1, 100 * np.finfo(float).smallest_normal)
+    assert _fast.keeps_digits(np.array([1e3]), np.ones(1), (sums, sums), 1, np.dtype(float), exact) is kept
