@@ -573,7 +573,7 @@ def test_what_is_tested_elsewhere_is_still_there():
         assert parameter in inspect.signature(of_name(name)).parameters, f"{place} is no more: cut it from ELSEWHERE"
 
 
-def test_what_is_ignored_is_noticed():
+def test_what_is_ignored_is_noticed(nothing_set):
     (shifted,) = entries_of()["paper.network.shifted_relu"]
     assert search(shifted, {"z", "tau"}) == {"z", "tau"}
     assert search(dataclasses.replace(shifted, function=lambda z, tau: network.relu(z)), {"z", "tau"}) == {"z"}

@@ -116,7 +116,7 @@ def test_a_pass_has_numbers(result, data, y, kernel):
 
 AXES = {"x": some("n"), "y": some("fires"), "x_scale": some("linear", "log")}
 LAW = tokens.law(8, 4, 0.7, 0.5)
-PASS = pictures.one_pass(LAW.data, np.ones((4, 2)), "softmax")
+PASS = pictures.Pass(0.8, (0.6, 0.4, 0.1, 0.5), np.array([1.5, -0.2]), 1.0)
 FIGURES = {
     figures.areas: {"sizes": some({"n = 2": {"softmax": (2, 2), "linear": (2, 10**6)}})},
     figures.boxes: {"panels": some({"one": [(0, 1, 0, 1e-9, True)]}), "x": some("x", "n"), "y": some("bound", "n")},

@@ -11,6 +11,8 @@ import attnsep.claims  # noqa: F401 – enters them into the ledger
 from attnsep.ledger import framework, words
 from attnsep.ledger.framework import Evidence, find, run
 
+pytestmark = pytest.mark.usefixtures("nothing_set")
+
 BASE = Evidence(
     claim=SimpleNamespace(
         id="a-claim", level="computed", expect="holds", control="n is lower by this", violations=(1, 2)
