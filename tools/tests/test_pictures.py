@@ -96,7 +96,11 @@ def test_a_blank_picture_in_a_chapter_fails(tmp_path, surroundings):
     command = [sys.executable, "-m", "pytest", "-p", "nbval", "--nbval", "--nbval-current-env", "--rootdir", tmp_path]
     plain = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)}
     run = subprocess.run(
-        [*command, "-c", "/dev/null", tmp_path], cwd=ROOT, env=surroundings | plain, capture_output=True, text=True
+        [*command, "-c", "/dev/null", tmp_path],
+        cwd=ROOT,
+        env=surroundings | plain,
+        capture_output=True,
+        encoding="utf-8",
     )
     assert run.returncode == 1, run.stdout
     assert "picture 1: the stored and the drawn one have 100 × 100 and " in run.stdout  # Jupyter cuts the margin
