@@ -3,6 +3,7 @@
 import numbers
 from dataclasses import dataclass
 from html import escape
+from typing import TypeGuard
 
 from attnsep.checks import require_double, require_instance, require_items, text_of
 
@@ -57,7 +58,7 @@ class Table:
     Raises
     ------
     ValueError
-        If a row is not as long as the header.
+        If a row is not as long as the header; when it is shown, if a number is too large for a double.
 
     Examples
     --------
@@ -101,14 +102,18 @@ class Table:
     def _counting(self) -> list[bool]:
         """Return, column by column, whether it starts with a number; such a column is set to the right."""
         first = self.rows[0] if self.rows else self.header
-        return [isinstance(cell, numbers.Real) for cell in first]
+        return [_is_number(cell) for cell in first]
 
     def _id(self, row: tuple[object, ...]) -> str:
         return f' id="row-{escape(str(row[0]))}"' if self.filters else ""
 
 
 def _text(cell: object) -> str:
-    return shown(float(cell)) if isinstance(cell, numbers.Real) else str(cell)
+    return shown(cell) if _is_number(cell) else str(cell)
+
+
+def _is_number(cell: object) -> TypeGuard[float]:
+    return isinstance(cell, numbers.Real) and not isinstance(cell, bool)  # True is a word, and not 1
 
 
 def _cells(row: tuple[object, ...], counting: list[bool]) -> str:

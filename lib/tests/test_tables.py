@@ -58,3 +58,9 @@ def test_what_heads_a_table_is_text(other):
 def test_a_row_of_another_length_is_refused():
     with pytest.raises(ValueError, match=r"rows: \(1, 2\) has 2 cells, and the header 1"):
         Table(("n",), ((1, 2),))
+
+
+def test_true_is_a_word_and_a_number_that_no_double_holds_is_refused():
+    assert repr(Table(("fires",), ((True,),))) == "fires\nTrue"
+    with pytest.raises(ValueError, match=r"number = .*: is too large for a double"):
+        repr(Table(("n",), ((10**400,),)))

@@ -211,8 +211,7 @@ def eight_patterns(laws, *, title):
             for row, bell in enumerate(reversed(found)):
                 _bell(axis, row, bell, look_of(mechanism).colour if bell.beyond > 0.5 else CLASS)
                 axis.axhline(row, color=CROWD, linewidth=0.6, zorder=1)
-            chance = sum(bell.beyond for bell in found) / len(found)
-            _named(axis, mechanism, f": π = {chance:.2g}")
+            _named(axis, mechanism, f": π = {law.column_probability():.2g}")
             axis.set_xlabel("sum of the marked row\n(in units of $\\sqrt{\\log n}$)")
             axis.set_ylim(-0.2, len(found) + 0.3)
             axis.grid(False)
