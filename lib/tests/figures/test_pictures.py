@@ -13,6 +13,8 @@ from attnsep.paper import tokens
 from attnsep.paper.network import signs
 from attnsep.paper.tokens import PATTERNS, TokenData
 
+pytestmark = pytest.mark.usefixtures("nothing_set")
+
 MAGENTA, BLUE, ORANGE = "#C2007B", "#006BA4", "#C85200"
 INKS = (BLUE, ORANGE)
 

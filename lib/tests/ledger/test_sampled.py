@@ -7,6 +7,8 @@ import pytest
 from attnsep.ledger import sampled
 from attnsep.ledger.record import read_record
 
+pytestmark = pytest.mark.usefixtures("nothing_set")
+
 DRAWS = 20
 
 
