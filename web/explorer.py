@@ -388,11 +388,7 @@ def check_frame(page, picture, slot):
         if picture == "crowd":
             bar = f"{here}/crowd-{i}"
             assert page.number(bar, "x") + page.number(bar, "width") == float(width)
-            assert (
-                0
-                < page.number(bar, "x") - page.number(f"{here}/mark-{i}", "x")
-                <= page.number(f"{here}/mark-{i}", "width")
-            )
+            assert page.read(f"{here}/share-{i}", "x") == page.read(bar, "x")
         if picture == "network":
             assert page.read(f"{here}/answer-{i}", "x") == width
     if picture in ("bells", "firing"):
@@ -400,6 +396,8 @@ def check_frame(page, picture, slot):
         assert level[-1][0] < float(width)
         assert abs(page.number(f"{here}/axis", "x") - (level[0][0] + level[-1][0]) / 2) < ROOM
     if picture == "bells":
+        rows = [path_points(page.read(f"{here}/base-{j}", "d"))[0][1] for j in range(8)]
+        assert rows == sorted(rows), "the patterns stand in another order than in the book's figures"
         for signs, j in zip(SIGNS, range(8), strict=True):
             assert [page.read(f"{here}/sign-{j}-{k}") for k in range(3)] == ["+" if sign > 0 else "−" for sign in signs]
     for what in [what for what in page.unread if slot != "softmax" and what.startswith(f"{here}/")]:
@@ -417,7 +415,7 @@ def check_crowd(page, here, point, kernel, said):
         same(page.read(bar, "data-value"), tokens.weights(point["n"], a, kernel).p, lambda p=p: p)
         end = left + page.number(bar, "width")
         axis.meets(end, p)
-        assert page.read(bar, "class") == ("weak", "strong")[i]
+        assert page.read(bar, "class") == ("mark weak", "mark strong")[i]
         text, place = page.read(f"{here}/words-{i}"), page.number(f"{here}/words-{i}", "x")
         says_share(text, p, rest)
         assert (weak, strong)[i] == text

@@ -73,7 +73,7 @@ const Pictures = (() => {
 
   const line = (points) => points.map(([x, y], k) => `${k ? "L" : "M"}${px(x)} ${px(y)}`).join("");
 
-  // How loud is the mark?  A row's weight is a bar: the mark's share in the kernel's colour, the crowd's in grey.
+  // How loud is the mark?  A row's weight is a bar: the mark's share in the mark's colour, the crowd's in grey.
 
   function crowd(width, { words, laws }) {
     const left = 26, whole = width - left;
@@ -82,8 +82,7 @@ const Pictures = (() => {
       return [
         label(`set-${i}`, 0, y + 13, "set", SET_NAMES[i]),
         box(`crowd-${i}`, left, y, whole, 18, "crowd"),
-        box(`share-${i}`, left, y, share, 18, LINES[i], probability(p)),
-        box(`mark-${i}`, left - 2, y, 4, 18, "mark"),
+        box(`share-${i}`, left, y, share, 18, `mark ${LINES[i]}`, probability(p)),
         label(`words-${i}`, left + 8 + (inside ? 0 : share), y + 13, inside ? "on" : "beside", shareWords(p)),
       ];
     });
@@ -96,8 +95,7 @@ const Pictures = (() => {
   // lies beyond the threshold is the probability that this pattern fires.
 
   const TOP = 30, ROW = 20, RISE = 15, BOTTOM = TOP + 8 * ROW;
-  const ORDER = [0, 2, 4, 6, 1, 3, 5, 7]; // first the patterns with + for the constant
-  const baseOf = (j) => TOP + ROW * (ORDER.indexOf(j) + 1) - 1;
+  const baseOf = (j) => TOP + ROW * (j + 1) - 1;
 
   const tauOf = (data) => Exact.ratio(Exact.add(data.c, data.gap));
 
