@@ -249,12 +249,21 @@ def test_the_keyboard_is_enough_and_a_screen_reader_hears_the_result(tab):
     assert page.input_value("#explorer-d") == "4"
     page.keyboard.press("Tab")
     page.keyboard.press("Control+a")
-    page.keyboard.type("1")
-    page.evaluate("window.later = []")  # from now on nothing is put in
+    page.keyboard.type("2")
+    # Four values at once, however slow the machine: only the last one is said, when all else is still.
+    page.evaluate(
+        """() => {
+          window.later = [];
+          for (const m of ["4", "3", "2", "1"]) {
+            document.activeElement.value = m;
+            document.activeElement.dispatchEvent(new Event("input", { bubbles: true }));
+          }
+        }"""
+    )
     value = tokens.law(1024, 4, "0.7", "0.5").fires(1)
     assert_rounded(number_in(page, "fires-softmax-1"), value)
-    page.wait_for_function("window.later.length")
-    assert page.evaluate("window.later") == ["status"]
+    page.wait_for_function("window.later.at(-1) === 'status'")
+    assert page.evaluate("window.later").count("status") == 1
     shown, _ = match(
         r"The network fires with probability: softmax: (.*?) on D₁, .*; (linear.*)\.",
         page.text_content("[role=status]"),
