@@ -4,7 +4,7 @@ import ast
 import hashlib
 import re
 import shlex
-from itertools import chain
+from itertools import chain, pairwise
 
 import nbformat
 from packaging.requirements import InvalidRequirement, Requirement
@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 from attnsep.claims import LEDGER
 from attnsep.ledger.framework import UNROUNDED, Claim
 from attnsep.ledger.ratchet import parts
+from tools import minutes, written
 from tools.files import ROOT
 
 MOST_LINES = 20
@@ -105,7 +106,9 @@ def _figure_problems(cell):
         yield "shows a figure whose caption does not say its answer in bold (cell metadata mystnb.figure.caption)"
 
 
-EXERCISE = re.compile(r"^```\{admonition\} Exercise (\d+)(: predict, then run)?$", re.MULTILINE)
+EXERCISE = re.compile(
+    r"^```\{admonition\} Exercise (\d+)(?: \((?:easy|medium|hard)\))?(: predict, then run)?$", re.MULTILINE
+)
 HINT = re.compile(r"^```\{dropdown\} Hint$", re.MULTILINE)
 LEAST_EXERCISES = 2
 
@@ -128,79 +131,251 @@ def exercise_problems(name, notebook):
     return found + ([] if predictions else [f"{name}: no exercise asks for a prediction (': predict, then run')"])
 
 
-# 10^{24}, 1,000, 0.7 and 1e-9, as pages and code write them.
-WRITTEN = re.compile(
-    r"(?<![\d.])10(?:\^|\s?\*\*\s?)\{?(?P<power>-?\d+)|(?P<number>\d+(?:\.\d+)?)(?:e(?P<times>[+-]\d+))?"
-)
-FRACTION = re.compile(r"\\[dt]?frac(\d)(\d)")
-GROUPED = re.compile(r"(?<=\d)(?:[, _\u202f]|\{,\})(?=\d{3}\b)|\bExercise \d+")
-FOLD = re.compile(r"^(?=`{3,}\{(?:admonition\} Exercise|dropdown\} (?:Hint|Solution))\b)", re.MULTILINE)
+# Numbers in words: something on the page computes each of them.
+
+FOLDED_PROOF = re.compile(r"^(`{3,})\{dropdown\} (?:Proof|Why)\b.*\n(?:.*\n)*?\1[ \t]*$", re.MULTILINE)
+QUESTION = re.compile(r"^(`{3,})\{admonition\} Exercise (\d+)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+SET_TO = re.compile(r"(?:=|\\in|,)\s*(\d+(?:\.\d+)?)(?![\d.^])")
 
 
-def number_problems(name, notebook, read_off):
-    """Return the numbers of captions, alt texts and exercises that stand nowhere else on the page, not even longer.
+def number_problems(name, notebook, read_off, ledger=LEDGER):
+    """Return the numbers in words of a page that nothing on it computes, and its equations that are false.
+
+    A number of the text, of a caption or of an alt text stands, perhaps with more digits, in an output, in code, in a
+    statement here or linked from here, or in an equation of numbers that is true.  A constant of an exercise stands in
+    the code of its solution.  Proofs have a reader of their own (tools/proofs.txt).
 
     Parameters
     ----------
     name, notebook
         The chapter.
     read_off : collection of str
-        Lines of tools/read_off.txt, chapter and number: what somebody read off a picture, or worked out.
+        Lines of tools/read_off.txt, chapter and number: what somebody read off a picture, or looked up elsewhere.
+    ledger : dict
+        {label: entry}, whose statements may be linked.
     """
-    pieces = [(what, _written(text)) for what, text in _pieces(notebook)]
-    lone = {}
-    for here, (what, found) in enumerate(pieces):
-        others = [number for there, (_, numbers) in enumerate(pieces) if there != here for number in numbers]
-        lone |= {f"{name} {x}": what for x in found if what and not any(_rounds_to(other, x) for other in others)}
+    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    equations = written.equations(text)
+    computed = written.Evidence(
+        [*_computed(notebook, text, ledger), *(x for _, xs, true in equations if true for x in xs)]
+    )
+    lines = {}
+    for what, part in _shown(notebook):
+        lines |= {f"{name} {x.text}": what for x in written.numbers(part) if not (x.is_free or computed.has(x))}
+    lines |= {f"{name} exercise {number} {x.text}": "question" for number, x in _strangers(notebook)}
     unread = [
-        f"{line}: this number of its {what} stands nowhere else on the page, in no output, code, text. Is it right? "
-        f"Let a cell print it; if it was read off the picture, its line in tools/read_off.txt is: {line}"
-        for line, what in lone.items()
+        f"{line}: this number of its {what} stands in no "
+        + ("code of the solution" if what == "question" else "output, code, statement or true equation of the page")
+        + ". Is it right? Let a cell compute it; "
+        f"if it was read off a picture or looked up, tools/read_off.txt has the line: {line}"
+        for line, what in lines.items()
         if line not in read_off
     ]
-    left = [line for line in read_off if line.split()[0] == name and line not in lone]
-    return unread + [
-        f"{line}: is in tools/read_off.txt, and no number of a caption or exercise needs it" for line in left
+    false = [f"{name}: ${formula}$ is false; compute both sides" for formula, _, true in equations if not true]
+    left = [line for line in read_off if line.split()[0] == name and line not in lines]
+    return [
+        *false,
+        *unread,
+        *(f"{line}: is in tools/read_off.txt, and no number of the page needs it" for line in left),
     ]
 
 
-def _pieces(notebook):
-    """Yield the texts of a page with what they are where their numbers must stand elsewhere too, else with nothing."""
+def _computed(notebook, text, ledger):
+    """Yield the numbers of code, outputs and statements."""
     for cell in notebook.cells:
-        if cell.cell_type == "code":
-            outputs = [output.get("text", "") for output in cell.outputs]
-            outputs += [
-                output.get("data", {}).get(kind, "") for output in cell.outputs for kind in ("text/plain", "text/html")
-            ]
-            yield "", "\n".join([cell.source, *outputs])
+        if cell.cell_type == "code" and cell.get("id") != "launch":
+            yield from written.code_numbers(cell.source)
+            yield from written.printed_numbers("\n".join(_texts_of(cell)))
+    for *_, statement in BLOCK.findall(text):
+        yield from written.numbers(statement)
+    for label in minutes.POINTER.findall(text):
+        yield from written.numbers(ledger[label].statement if label in ledger else "")
+
+
+def _texts_of(cell):
+    for output in cell.outputs:
+        yield output.get("text", "")
+        yield from (output.get("data", {}).get(kind, "") for kind in ("text/plain", "text/html"))
+
+
+def _shown(notebook):
+    """Yield (what it is, text) of all words of a page but its statements and proofs."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            yield "text", minutes.READING.sub("", BLOCK.sub("", FOLDED_PROOF.sub("", cell.source)))
+        else:
             described = cell.metadata.get("mystnb", {})
             yield "caption", described.get("figure", {}).get("caption", "")
             yield "alt text", described.get("image", {}).get("alt", "")
-        else:
-            first, *folded = FOLD.split(cell.source)
-            yield "", first
-            yield from (("exercise", part) for part in folded)
 
 
-def _written(text):
-    """Return the numbers of a text, powers of ten as 10^24.
+def _strangers(notebook):
+    """Yield (exercise, number) of the constants of exercises that their solutions' code lacks."""
+    for cell, after in pairwise(notebook.cells):
+        for _, exercise, question in QUESTION.findall(cell.source if cell.cell_type == "markdown" else ""):
+            used = written.Evidence(written.code_numbers(after.source) if after.cell_type == "code" else [])
+            set_to = {x for formula in written.FORMULA.finditer(question) for x in SET_TO.findall(formula[0])}
+            shown = {x for _, xs, true in written.equations(question) if true for x in xs}
+            for x in written.numbers(question):
+                if not (used.has(x, rounded=False) or x in shown) and (
+                    not x.is_free or (x.text in set_to and x.value > 1)
+                ):
+                    yield exercise, x
 
-    Examples
-    --------
-    >>> sorted(_written("1,024 of $10^{24}$, $\\\\frac12$, 0.70, 3e-9"))
-    ['0.70', '1', '1024', '10^-9', '10^24', '2', '3']
+
+# Ways to read: what a page needs is named and comes earlier, and the minutes are those of its words and formulas.
+
+MINUTES_OFF, SHARE_OFF = 2, 0.2  # of the minutes that a page says
+
+
+def reading_problems(notebooks, order, without=(), ledger=LEDGER):
+    """Return the pages that do not say truly, under their result, how long they take and what to read first.
+
+    Parameters
+    ----------
+    notebooks : dict
+        {page: notebook}.
+    order : list of str
+        The pages in the order of _toc.yml.
+    without : collection of str
+        Pages that need no such line.
+    ledger : dict
+        {label: entry with the statements that it uses}.
     """
-    found = [*WRITTEN.finditer(GROUPED.sub("", FRACTION.sub(r"\1 \2", text)))]
-    powers = {f"10^{int(each['power'] or each['times'])}" for each in found if each["power"] or each["times"]}
-    return powers | {each["number"] for each in found if each["number"]}
+    found = []
+    for page in sorted(notebooks, key=order.index):
+        if said := minutes.named(notebooks[page]):
+            found += _reading_problems(page, *said, notebooks, order, ledger)
+        elif page not in without:
+            line = minutes.suggested(page, notebooks, order, ledger)
+            found.append(f"{page}: the line under its result is missing. By count and by the ledger it is: {line}")
+    return found
 
 
-def _rounds_to(other, number):
-    """Return whether a number is another one in fewer digits, or that in percent."""
-    if "^" in other + number:
-        return other == number
-    digits, value = len(number.partition(".")[2]), float(other)
-    return any(abs(x - float(number)) <= 0.5000001 * 10**-digits for x in (value, 100 * value, value / 100))
+def _reading_problems(page, said, first, notebooks, order, ledger):
+    text = minutes.whole(notebooks[page])
+    counted = minutes.count(text).minutes
+    if abs(said - counted) > max(MINUTES_OFF, SHARE_OFF * counted):
+        counted = f"{counted:.1f}: write {round(counted)} minutes"
+        yield f"{page}: says {said} minutes, and by words and formulas takes {counted}"
+    for name in first:
+        if name not in order or order.index(name) >= order.index(page):
+            yield f"{page}: asks to read {name} first, which is no earlier page of _toc.yml: name one, or move a page"
+    before = minutes.in_turn(first, notebooks)
+    lacks = {}
+    for label, place in minutes.needs(page, text, order, ledger).items():
+        if place not in before:
+            lacks.setdefault(place, []).append(label)
+    for place, labels in lacks.items():
+        yield (
+            f"{page}: uses {', '.join(labels)} of {place}, and nobody is asked to read that page first. "
+            f"Name {place} in the line under the result; or, where only a folded proof uses it, link it in that fold"
+        )
+
+
+def way_problems(notebooks, order, ledger=LEDGER):
+    """Return where a way to read, a list on the landing page, takes longer than it says or needs what is not in it."""
+    found = []
+    for title, steps in minutes.ways(notebooks).items():
+        most = 60 if "hour" in title else int(title.split()[0]) if title[0].isdigit() else None
+        taken = sum(step.minutes for step in steps)
+        if most and taken > most:
+            found.append(f"{title}: its steps take {taken:.1f} minutes (python -m tools.minutes): let it read less")
+        pages, labels = set(), set()
+        for step in steps:
+            found += _step_problems(title, step, pages, labels, notebooks, order, ledger)
+            pages.add(step.page)
+            labels |= {*minutes.LABEL.findall(step.text)}
+    return found
+
+
+def _step_problems(title, step, pages, labels, notebooks, order, ledger):
+    where = f"{title}, {step.page or step.words}"
+    for heading in step.missing:
+        yield f"{where}: the page has no heading {heading!r}: quote one that it has"
+    if not step.minutes:
+        yield f"{where}: nothing to count: link a chapter, or say how long it takes, as in (2 minutes)"
+    said = minutes.named(notebooks[step.page]) if step.page else None
+    for page in [] if step.is_excerpt or not said else said[1]:
+        if page not in pages:
+            yield f"{where}: the page asks to read {page} first, and the way does not: add it before, or read less here"
+    read = labels | {*minutes.LABEL.findall(step.text)}
+    for label, place in minutes.needs(step.page, step.text, order, ledger).items() if step.page else ():
+        if label not in read:
+            yield f"{where}: uses {label} of {place}, which the way has not read: add it before, or read less here"
+
+
+# Weak and strong: whoever swaps the two marks in a plotting cell and runs it anew makes a picture that lies.
+
+LARGEST_WEAK, LARGEST_STRONG = 0.1, 2  # D_0 has a_0 <= 0.1 by its definition; what is larger than 2 is no mark here
+STANDARD = (0.05, 0.7)  # the marks of the standard example
+DATA = re.compile(r"\bD_\{?([01])\b")
+
+
+def swap_problems(name, notebook):
+    """Return where code has the mark of one dataset beside the name of the other, or the strong mark before the weak.
+
+    Looked at are literals that name D_0 or D_1: tuples, pairs of a dictionary, arguments of calls, and loops such as
+    ``for label, a in ((0, 0.05), (1, 0.7))``.  Where no name stands beside them, 0.05 comes before 0.7.
+    """
+    found = []
+    for number, cell in enumerate((c for c in notebook.cells if c.cell_type == "code"), start=1):
+        for node in ast.walk(_tree(cell.source) or ast.Module(body=[])):
+            for group in _groups(node):
+                data = {each for item in group for each in _data(item)}
+                marks = [_strengths(item) for item in group]
+                found += [(number, node, f"{a:g} beside D_{min(data)}") for a in chain(*marks) if _is_swapped(data, a)]
+            if STANDARD[::-1] in pairwise(_values(node)):
+                found.append((number, node, "0.7 before 0.05"))
+    return [
+        f"{name}, code cell {number}: {what} in `{ast.unparse(node)[:60]}`: the mark of D_0 is at most {LARGEST_WEAK}, "
+        "that of D_1 is larger, and where no name says which is which the weak one stands first. Are they swapped?"
+        for number, node, what in found
+    ]
+
+
+def _groups(node):
+    """Yield the parts of a literal, a call or a loop that say something of each other."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        yield node.elts
+    elif isinstance(node, ast.Dict):
+        yield from zip(node.keys, node.values, strict=True)
+    elif isinstance(node, ast.Call):
+        yield [*node.args, *(word.value for word in node.keywords if word.arg in ("a", "data"))]
+    elif isinstance(node, (ast.For, ast.comprehension)):
+        names = [part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)]
+        for label, a, *_ in (
+            getattr(item, "elts", ()) for item in getattr(node.iter, "elts", ()) if names[1:2] == ["a"]
+        ):
+            if isinstance(label, ast.Constant) and label.value in (0, 1):
+                yield [ast.Constant(f"D_{int(label.value)}"), a]
+
+
+def _values(node):
+    """Return the constants of a literal or a call in their order."""
+    parts = [getattr(node, field, []) for field in ("elts", "args", "keywords", "values")]
+    nodes = [
+        part.value if isinstance(part, ast.keyword) else part
+        for part in chain(*(part for part in parts if isinstance(part, list)))
+    ]
+    return [each.value if isinstance(each, ast.Constant) else each for each in nodes]
+
+
+def _data(node):
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+    return {*DATA.findall(text)}
+
+
+def _strengths(node):
+    """Return the strengths that a constant is, or that its string names, as in ``a = 0.7``."""
+    value = getattr(node, "value", None)
+    if isinstance(node, ast.Constant) and isinstance(value, str):
+        return [float(a) for a in re.findall(r"\ba = (\d+(?:\.\d+)?)", value)]
+    return [value] if isinstance(node, ast.Constant) and isinstance(value, float) else []
+
+
+def _is_swapped(data, a):
+    return len(data) == 1 and 0 < a <= LARGEST_STRONG and (a <= LARGEST_WEAK) != (data == {"0"})
 
 
 def function_problems(notebooks):

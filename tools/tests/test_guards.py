@@ -28,6 +28,7 @@ from attnsep.ledger.framework import LEVELS, Claim, Definition
 from tools import counted, guards
 from tools.address import address
 from tools.files import CHAPTERS, ROOT
+from tools.minutes import page_order
 from tools.pages import listed
 from tools.tests.test_environment import closure
 
@@ -142,6 +143,9 @@ THE_TREE = {
     guards.notebook_problems: lambda: NOTEBOOKS.items(),
     guards.exercise_problems: lambda: [item for item in NOTEBOOKS.items() if item[0] not in WITHOUT_EXERCISES],
     guards.number_problems: lambda: [(*item, read("tools/read_off.txt").splitlines()) for item in NOTEBOOKS.items()],
+    guards.reading_problems: lambda: [(NOTEBOOKS, page_order(), WITHOUT_EXERCISES)],
+    guards.way_problems: lambda: [(NOTEBOOKS, page_order())],
+    guards.swap_problems: lambda: NOTEBOOKS.items(),
     guards.function_problems: lambda: [(NOTEBOOKS,)],
     guards.closure_problems: lambda: [(NOTEBOOKS,)],
     guards.contents_problems: lambda: [(listed(), ["CHANGELOG", "CONTRIBUTING", *pages_of(CHAPTERS)])],
@@ -296,6 +300,43 @@ BOLD = {"figure": {"caption": "For one n. **It falls to zero.**"}}
 
 def described(caption, printed, read_off=()):
     return "one", code(f"print({printed})", mystnb={"figure": {"caption": caption}}), read_off
+
+
+def said(text, source="print(0.7)", outputs=(), read_off=()):
+    """Return a page of one text and one cell, as arguments of the guard of numbers."""
+    page = code(source, outputs=[*map(printed, outputs)])
+    page.cells.insert(0, nbformat.v4.new_markdown_cell(text))
+    return "one", page, read_off, {"lemma": USED_LEMMA}
+
+
+USED_LEMMA = entry(id="lemma", chapter="early", statement="$n = 345$")
+ASKED = "```{admonition} Exercise 1 (easy): predict, then run\nWhat is it at $m = 8$ and 345 tokens?\n```"
+WAYS = """````{grid} 2
+```{grid-item-card} 20 minutes
+1. [Early](early.ipynb) first.
+2. [Late](late.ipynb).
+```
+````"""
+LATE = "1 minute · read first: [Early](early.ipynb)\n\nBy {prf:ref}`lemma`."
+VIA = LATE.replace("[Early](early", "[Middle](middle")
+USES = "1 minute · read first: nothing\n\n```{prf:lemma} U\n:label: use\n\nx\n```\n"
+LEMMA = "```{prf:lemma} L\n:label: lemma\n\nx\n```\n\n"
+FOLDED_USE = "```{dropdown} Proof\nBy {prf:ref}`lemma`.\n```"
+NOTHING = "1 minute · read first: nothing"
+
+
+def pages(early="12 minutes · read first: nothing", middle=NOTHING, late=LATE, index=WAYS):
+    """Return pages of which the last uses a statement of the first, as arguments of the guard of reading."""
+    texts = {"index": f"# Index\n\n## The ways\n\n{index}", "early": f"# Early\n\n{early}\n\n{LEMMA}" + "word " * 2400}
+    texts |= {"middle": f"# Middle\n\n{middle}", "late": f"# Late\n\n{late}"}
+    cells = {name: [nbformat.v4.new_markdown_cell(text)] for name, text in texts.items()}
+    ledger = {"lemma": USED_LEMMA, "use": entry(id="use", chapter="late", uses=("lemma",))}
+    return {name: nbformat.v4.new_notebook(cells=cells[name]) for name in texts}, [*texts], ["index"], ledger
+
+
+def ways(old="", new="", **changes):
+    notebooks, order, _, ledger = pages(index=WAYS.replace(old, new), **changes)
+    return notebooks, order, ledger
 
 
 def alt(letters):
@@ -520,11 +561,91 @@ INPUTS = {
             described("It falls to 70 %.", 0.7),
             described("It ends at $10^{24}$.", "10**24"),
             described("It falls to 0.70.", 0.6, ["one 0.70", "two 0.8"]),
+            said("At $n = 1024$, $d = 258$ it is 27.2 %, $2.7 \\cdot 10^{-9}$.", "f(2**10, 258)", ["0.2718, 2.71e-09"]),
+            said("A million is 1,000,000, in 2023, arXiv 2310.11685, section 17.3, and $a_{17}$.", "10**6"),
+            said("Twelve is 12, all is 100 %, `x = 77` is code, and {term}`so <99>` is [this](page-88.ipynb)."),
+            said(
+                "$3822/(3822 + 1023) = 0.79$, $n^{0.5 \\cdot 1.5} = n^{0.75}$, $\\sqrt{255} \\cdot 0.002 \\approx 0.03$"
+            ),
+            said("By {prf:ref}`lemma` from $n = 345$ on."),
+            said("```{dropdown} Proof\nIt is 77.\n```\n```{prf:lemma} L\n$n = 88$\n```\n\nSo 88."),
+            said("3 minutes · read first: nothing\n\n" + ASKED, "f(8, 345)"),
         ],
         [
-            (described("It falls to 0.70.", 0.7099), "one 0.70: this number of its caption stands nowhere else"),
-            (described("It ends at $10^{24}$.", "10**42"), "its line in tools/read_off.txt is: one 10^24"),
+            (described("It falls to 0.70.", 0.7099), "one 0.70: this number of its caption stands in no output"),
+            (described("It ends at $10^{24}$.", "10**42"), "tools/read_off.txt has the line: one 10^24"),
             (described("It falls to 0.70.", 0.7, ["one 0.70"]), "one 0.70: is in tools/read_off.txt, and no number"),
+            (said("It is 0.944.", outputs=["0.9537"]), "one 0.944: this number of its text stands in no output"),
+            (said("It is 27.3 %.", outputs=["0.2718"]), "one 27.3 %: this number of its text"),
+            (said("It is 27 %.", outputs=["27 tokens"]), "one 27 %: this number of its text"),
+            (said("It is $2.8 \\cdot 10^{-9}$.", outputs=["2.71e-09"]), "one 2.8·10^-9: this number of its text"),
+            (said("From 345 on."), "one 345: this number of its text"),
+            (said("It is $1 - (3/4)^{10} = 0.954$."), "one: $1 - (3/4)^{10} = 0.954$ is false", 2),
+            (said("It is $n^{0.5 \\cdot 1.5} = n^{0.85}$."), "is false", 4),
+            (said(ASKED, "f(9, 345)"), "one exercise 1 8: this number of its question stands in no code"),
+            (said(ASKED, "f(8, 344)"), "one 345: this number of its text", 2),
+        ],
+    ),
+    guards.reading_problems: (
+        [
+            pages(),
+            pages(early="10 minutes · read first: nothing"),
+            pages(late=VIA, middle="1 minute · read first: [Early](early.ipynb)"),
+            pages(late=USES + FOLDED_USE),
+            pages(early="12 minutes · read first: nothing\n\nLater {prf:ref}`use`."),
+        ],
+        [
+            (pages(late=""), "late: the line under its result is missing. By count and by the ledger it is: 1 minute"),
+            (
+                pages(early="9 minutes · read first: nothing"),
+                "early: says 9 minutes, and by words and formulas takes 12",
+            ),
+            (pages(early="12 minutes · read first: [Late](late.ipynb)"), "early: asks to read late first, which is no"),
+            (pages(middle="1 minute · read first: [No](no.ipynb)"), "middle: asks to read no first, which is no"),
+            (pages(late=VIA), "late: uses lemma of early, and nobody is asked to read that page first"),
+            (pages(late=USES), "late: uses lemma of early"),
+        ],
+    ),
+    guards.way_problems: (
+        [
+            ways(),
+            ways("[Early](early.ipynb) first", "The explorer (2 minutes)", late=NOTHING),
+            ways("[Late](late.ipynb)", "[Late](late.ipynb), its beginning"),
+            ways("1. [Early", "1. This page, down to here.\n2. [Early"),
+            ways(
+                "[Late](late.ipynb)", "[Middle](middle.ipynb), down to “Two”", middle=f"{NOTHING}\n\n## Two\n\n## Three"
+            ),
+        ],
+        [
+            (ways("20 minutes", "10 minutes"), "10 minutes: its steps take 12"),
+            (ways("20 minutes", "An hour", early="60 minutes\n\n" + "more " * 12_000), "An hour: its steps take 72"),
+            (ways(" first", ", “None”"), "the page has no heading 'None': quote one that it has"),
+            (ways("[Early](early.ipynb)", "The explorer"), "The explorer first.: nothing to count: link a chapter", 3),
+            (ways("early", "middle"), "the page asks to read early first, and the way does not", 2),
+            (ways("early", "middle", late="{prf:ref}`lemma`"), "uses lemma of early, which the way has not read"),
+        ],
+    ),
+    guards.swap_problems: (
+        [
+            ("one", code(source))
+            for source in (
+                'for data, a in (("D_0", 0.05), ("D_1", 0.7)):\n    law(1024, a, 0.5, data=data)',
+                'for data, a in (("D_1", 0.7), ("D_0", 0.05)):\n    pass',
+                "for label, a in ((1, 0.7), (0, 0.05)):\n    pass",
+                "[law(a, 0.5) for a in (0.05, 0.7)]",
+                'names = {"a = 0.7": "D_1", "a = 0.05": "D_0"}',
+                'for data, side in (("D_0", -0.5), ("D_1", 0.5)):\n    pass',
+                'Region(words="only $D_0$", x=0.7, y=0.4)',
+            )
+        ],
+        [
+            (("one", code('(("D_0", 0.7), ("D_1", 0.05))')), "one, code cell 1: 0.7 beside D_0 in `('D_0', 0.7)`", 2),
+            (("one", code("[law(a, 0.5) for a in (0.7, 0.05)]")), "0.7 before 0.05 in `(0.7, 0.05)`: the mark of D_0"),
+            (("one", code("for label, a in ((1, 0.05), (0, 0.05)):\n    pass")), "0.05 beside D_1"),
+            (("one", code('names = {"a = 0.7": "D_0", "a = 0.05": "D_0"}')), "0.7 beside D_0"),
+            (("one", code('law(n, 0.05, "D_1")')), "0.05 beside D_1"),
+            (("one", code('law(n, a=0.05, data="D_1")')), "0.05 beside D_1"),
+            (("one", code("errors(n, d, m, 0.7, 0.05, 0.5)")), "0.7 before 0.05"),
         ],
     ),
     guards.proof_problems: (

@@ -1,0 +1,279 @@
+"""Numbers as people write them: which stand in a text, in code, in a formula, and whether two are the same."""
+
+import ast
+import math
+import operator
+import re
+from bisect import bisect_left
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+LARGEST_FREE = 12  # "three", "3" and "$m = 3$" are words of any sentence
+LARGEST_POWER = 300  # of ten; doubles end soon after
+
+
+class Number(NamedTuple):
+    """A number of a text: how it is written, its value, half a unit of its last digit, whether it is in percent."""
+
+    text: str
+    value: float
+    half: float
+    percent: bool = False
+
+    @property
+    def is_free(self):
+        """Whether any sentence may have it: a whole number up to twelve, and the whole of something in percent."""
+        small = math.isfinite(self.value) and self.value == int(self.value) <= LARGEST_FREE
+        return self.text == "100 %" or (small and "^" not in self.text)
+
+
+POWER = r"(?:\^|\*\*)\s*\{?\s*(?P<NAME>[-−+]?\d+)\s*\}?"
+WRITTEN = re.compile(
+    r"(?<![\w.])(?:(?:10" + POWER.replace("NAME", "ten") + r"|(?P<digits>\d+(?:\.\d+)?)"
+    r"(?:\s*(?:·|×|\*|\\cdot|\\times)\s*10" + POWER.replace("NAME", "times") + r"|e(?P<e>[+-]?\d+)(?!\w))?))"
+    r"(?P<percent>\s*\\?%|\s+(?:percent|per\scent)\b)?"
+)
+GROUPED = re.compile(r"(?<=\d)(?:[,\u202f\u2009\u00a0_]|\{,\}|\\,|(?<=\b\d) |(?<=\b\d\d) |(?<=\b\d\d\d) )(?=\d{3}\b)")
+RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+# What has digits and says no amount: places in a text, dates and years, versions, an index, what lies on disk.
+NO_AMOUNT = re.compile(
+    r"\b(?:arXiv[: ]?)?\d{4}\.\d{4,5}(?:v\d+)?\b"
+    r"|\b(?:[Ee]xercises?|[Ss]ections?|[Tt]heorems?|[Ll]emmas?|[Dd]efinitions?|[Pp]arts?|[Aa]ppendix|[Tt]ables?"
+    r"|[Ff]igures?|[Mm]echanisms?|[Vv]ersions?|Python|CUDA)[ ~]\d+(?:\.\d+)*\b"
+    r"|\b\d{4}-\d\d-\d\d\b|(?<![\d$=<>] )(?<![\d$=.,])\b(?:19[5-9]|20[0-3])\d\b(?=[);,.: ]|$)(?! tokens)"
+    r"|_(?:\{[^{}]*\}|\w)"
+)
+ASIDE = re.compile(  # inline code, roles, what a browser does not show
+    r"\{[\w:+-]+\}`[^`]*`|`[^`\n]*`|<[^>\n]*>|\]\([^)]*\)|!\[[^\]]*\]|https?://\S+|^:\w+:.*$", re.MULTILINE
+)
+FRACTION = re.compile(r"\\[dt]?frac\s*(\d)\s*(\d)")
+DIGIT = re.compile(r"\d")
+COMMAND = re.compile(r"\\(?!cdot|times|%)[A-Za-z]+")
+
+
+def numbers(text):
+    """Return the numbers of a text.
+
+    Examples
+    --------
+    >>> text = "1,024 of $10^{24}$, $a_{17} = 0.70$, 27.2 % in 2023; $3 \\\\cdot 10^{-9}$ is 3e-9"
+    >>> [each.text for each in numbers(text)]
+    ['1024', '10^24', '0.70', '27.2 %', '3·10^-9', '3·10^-9']
+    """
+    return [*_numbers(NO_AMOUNT.sub(" ", ASIDE.sub(" ", text)))]
+
+
+def printed_numbers(text):
+    """Return the numbers of an output: all its words count, and digits with a space between are one and two numbers."""
+    text = re.sub(r"<[^>\n]*>", " ", text)
+    return [*_numbers(text), *_numbers(text.replace(" ", "  "))]
+
+
+def _numbers(text):
+    text = re.sub(r"(?<=\d)([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda raised: "^" + raised[0].translate(RAISED), text)
+    text = COMMAND.sub(" ", FRACTION.sub(r" \1 / \2 ", text))
+    for found in WRITTEN.finditer(GROUPED.sub("", text)):
+        yield _number(found)
+
+
+def _number(found):
+    digits, power = found["digits"] or "1", int((found["ten"] or found["times"] or found["e"] or "0").replace("−", "-"))
+    percent = bool(found["percent"])
+    shown = f"10^{power}" if found["ten"] else digits + (f"·10^{power}" if power else "")
+    scale = 10.0 ** max(-LARGEST_POWER, min(LARGEST_POWER, power))
+    value = float(digits) * scale if abs(power) < LARGEST_POWER else math.copysign(math.inf, power)
+    half = 0.0 if found["ten"] else 0.5 * 10.0 ** -len(digits.partition(".")[2]) * scale
+    return Number(shown + (" %" if percent else ""), value, half, percent)
+
+
+class Evidence:
+    """Numbers that something computed; `has` says whether one of them rounds to what is written."""
+
+    def __init__(self, found):
+        self._texts = {each.text for each in found}
+        self._values = sorted({each.value for each in found if math.isfinite(each.value)})
+        self._of_percent = sorted({each.value for each in found if each.percent})
+
+    def has(self, number, rounded=True):
+        """Return whether the number is one of these, or one of these in fewer digits; 27.2 % is 0.272.
+
+        Examples
+        --------
+        >>> evidence = Evidence(printed_numbers("0.2718 3822 10^24"))
+        >>> [evidence.has(each) for each in numbers("0.27, 27 %, $4 \\\\cdot 10^3$, $10^{24}$, 0.26")]
+        [True, True, True, True, False]
+        """
+        if number.text in self._texts:
+            return True
+        if not math.isfinite(number.value):
+            return False
+        value, half = number.value, number.half if rounded else 0.0
+        if number.percent:
+            return _near(self._values, value / 100, half / 100) or _near(self._of_percent, value, half)
+        return _near(self._values, value, half) or _near(self._of_percent, 100 * value, 100 * half)
+
+
+def _near(values, value, half):
+    reach = half * (1 + 1e-6) + 1e-12 * value
+    place = bisect_left(values, value - reach)
+    return place < len(values) and values[place] <= value + reach
+
+
+# Code: its constants, and what Python would make of an expression of constants alone.
+
+FOLDED = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+@cache
+def code_numbers(source):
+    """Return the numbers of a cell's code: constants, ``2**10`` and ``1 / 16`` too, and those in its strings.
+
+    Examples
+    --------
+    >>> [each.text for each in code_numbers("x = 4 * 2**10  # 17\\ny = 'softmax:0.5'")]
+    ['4096', '4', '1024', '2', '10', '0.5']
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return []
+    found = []
+    for node in _in_order(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found += _numbers(node.value) if DIGIT.search(node.value) else ()
+        elif (value := _folded(node)) is not None:
+            shown = f"{value:.12g}" if abs(value) < 1e15 else f"{value:.12e}"
+            power = math.log10(abs(value)) if value else 0
+            found.append(Number(shown, float(abs(value)), 0.0))
+            if power == int(power) and abs(power) > 2:
+                found.append(Number(f"10^{int(power)}", float(abs(value)), 0.0))
+    return found
+
+
+def _in_order(tree):
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        yield from _in_order(child)
+
+
+def _folded(node):
+    """Return the value of an expression of constants, or None."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) in (int, float) and abs(node.value) < 1e300 else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return None if (value := _folded(node.operand)) is None else -value
+    if not isinstance(node, ast.BinOp) or type(node.op) not in FOLDED:
+        return None
+    left, right = _folded(node.left), _folded(node.right)
+    if left is None or right is None or (isinstance(node.op, ast.Pow) and abs(right) > LARGEST_POWER):
+        return None
+    try:
+        value = FOLDED[type(node.op)](left, right)
+        return value if isinstance(value, (int, float)) and abs(value) < 1e300 else None
+    except (ArithmeticError, ValueError):
+        return None
+
+
+# Formulas of numbers alone: both sides are computed.
+
+FORMULA = re.compile(r"(?<![\\$])\$\$(.+?)\$\$|(?<![\\$])\$([^$]+?)(?<!\\)\$", re.DOTALL)
+CHAIN = re.compile(r"\\approx(?![a-z])|(?<![<>!:\\])=|≈")
+APART = re.compile(r"(?<!\{),(?!\})(?![^(]*\))|\\q?quad|\\text\{[^}]*\}|;|\\le(?![a-z])|\\ge(?![a-z])|<|>|\\to|\\\\|&")
+READ_AS = (
+    (re.compile(r"\\(?:left|right|[bB]igg?[lr]?|,|;|!|displaystyle)(?![a-z])|\\[,;! ]|~"), " "),
+    (re.compile(r"(?<=\d)\{,\}(?=\d)"), ""),
+    (re.compile(r"\\cdot(?![a-z])|\\times(?![a-z])|·|×"), "*"),
+    (re.compile(r"\\%"), "*0.01"),
+    (re.compile(r"\\[dt]?frac\s*(\d)\s*(\d)"), r"((\1)/(\2))"),
+    (re.compile(r"\\sqrt\s*(\d)"), r"\\sqrt{\1}"),
+    (re.compile(r"\\(?:log|ln)\s*(\d+(?:\.\d+)?(?:\^(?:\d|\{-?\d+\}))?)"), r"log(\1)"),
+    (re.compile(r"\^\s*(\d)"), r"**\1"),
+)
+SAME_BASE = re.compile(r"(?P<base>[A-Za-z])\^\{(?P<exponent>[^{}]+)\}")
+IN_BRACES = r"\{([^{}]*)\}"
+
+
+def equations(text):
+    """Return (formula, numbers, whether it is true) for each equation of numbers alone, = or ≈, in a text's formulas.
+
+    Of two sides one may be rounded to its last digit; about (≈) it may be off by one there.
+
+    Examples
+    --------
+    >>> text = "$p = 3822/(3822 + 1023) = 0.79$, $\\\\sqrt{16} = 5$"
+    >>> [(formula, true) for formula, _, true in equations(text)]
+    [('3822/(3822 + 1023) = 0.79', True), ('\\\\sqrt{16} = 5', False)]
+    """
+    found = []
+    for formula in FORMULA.finditer(text):
+        for part in APART.split(formula[1] or formula[2]):
+            sides, signs = [side.strip() for side in CHAIN.split(part)], CHAIN.findall(part)
+            for sign, (left, right) in zip(signs, pairwise(sides), strict=True):
+                if (true := _agree(left, right, sign != "=")) is not None:
+                    found.append((f"{left} {sign} {right}", [*_numbers(f"{left} ; {right}")], true))
+    return found
+
+
+@cache
+def _agree(left, right, about):
+    if (powers := [SAME_BASE.fullmatch(side) for side in (left, right)]) and all(powers):
+        left, right = (power["exponent"] if powers[0]["base"] == powers[1]["base"] else "" for power in powers)
+    found = [_computed(side) for side in (left, right)]
+    if None in found:
+        return None
+    (one, half), (other, unit) = found
+    return abs(one - other) <= max(half, unit) * (1 + about) * (1 + 1e-6) + 1e-9 * abs(other)
+
+
+def _computed(side):
+    """Return (value, half a unit of its last digit if it is written out) of a side, or None where it is no number."""
+    source = _python(side)
+    try:
+        tree = ast.parse(source, mode="eval") if source else None
+        if tree is None or not all(_is_arithmetic(node) for node in ast.walk(tree)):
+            return None
+        digits = len(source.partition(".")[2]) if isinstance(tree.body, ast.Constant) else None
+        return _value(tree.body), 0.0 if digits is None else 0.5 * 10.0**-digits
+    except (SyntaxError, ArithmeticError, ValueError, TypeError):
+        return None
+
+
+def _python(side):
+    for pattern, words in READ_AS:
+        side = pattern.sub(words, side)
+    for _ in range(6):
+        side = re.sub(rf"\\[dt]?frac\s*{IN_BRACES}\s*{IN_BRACES}", r"((\1)/(\2))", side)
+        side = re.sub(rf"\\sqrt\s*{IN_BRACES}", r"sqrt(\1)", side)
+        side = re.sub(rf"\^\s*{IN_BRACES}", r"**(\1)", side)
+    side = re.sub(r"(?<=[\d)])\s*(?=\(|sqrt|log)", "*", side).replace("−", "-")
+    return "" if re.search(r"[^\d\s.+*/()\-logsqrt]", side) or not re.search(r"\d", side) else side.strip()
+
+
+def _is_arithmetic(node):
+    kinds = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.USub, ast.Load, *FOLDED)
+    return isinstance(node, kinds) or (
+        (isinstance(node, ast.Constant) and type(node.value) in (int, float))
+        or (isinstance(node, ast.Call) and len(node.args) == 1)
+        or (isinstance(node, ast.Name) and node.id in ("sqrt", "log"))
+    )
+
+
+def _value(node):
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.UnaryOp):
+        return -_value(node.operand)
+    if isinstance(node, ast.Call):
+        return getattr(math, node.func.id)(_value(node.args[0]))
+    left, right = _value(node.left), _value(node.right)
+    if isinstance(node.op, ast.Pow) and abs(right) > LARGEST_POWER:
+        raise ArithmeticError
+    return float(FOLDED[type(node.op)](left, right))
