@@ -135,15 +135,16 @@ def exercise_problems(name, notebook):
 
 FOLDED_PROOF = re.compile(r"^(`{3,})\{dropdown\} (?:Proof|Why)\b.*\n(?:.*\n)*?\1[ \t]*$", re.MULTILINE)
 QUESTION = re.compile(r"^(`{3,})\{admonition\} Exercise (\d+)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+NEAR = 4  # cells
 SET_TO = re.compile(r"(?:=|\\in|,)\s*(\d+(?:\.\d+)?)(?![\d.^])")
 
 
 def number_problems(name, notebook, read_off, ledger=LEDGER):
     """Return the numbers in words of a page that nothing on it computes, and its equations that are false.
 
-    A number of the text, of a caption or of an alt text stands, perhaps with more digits, in an output, in code, in a
-    statement here or linked from here, or in an equation of numbers that is true.  A constant of an exercise stands in
-    the code of its solution.  Proofs have a reader of their own (tools/proofs.txt).
+    A number of the text, of a caption or of an alt text stands in an output, in code, in a statement here or linked
+    from here, or in an equation of numbers that is true; rounded it may be from one that is at most four cells away.
+    A constant of an exercise stands in the code of its solution.  Proofs have their own reader (tools/proofs.txt).
 
     Parameters
     ----------
@@ -154,23 +155,24 @@ def number_problems(name, notebook, read_off, ledger=LEDGER):
     ledger : dict
         {label: entry}, whose statements may be linked.
     """
-    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    equations = written.equations(text)
-    computed = written.Evidence(
-        [*_computed(notebook, text, ledger), *(x for _, xs, true in equations if true for x in xs)]
-    )
-    lines = {}
-    for what, part in _shown(notebook):
-        lines |= {f"{name} {x.text}": what for x in written.numbers(part) if not (x.is_free or computed.has(x))}
+    found = [[*_computed(cell, ledger)] for cell in notebook.cells]
+    exactly, lines = written.Evidence(chain(*found)), {}
+    for place, cell in enumerate(notebook.cells):
+        near = written.Evidence(chain(*found[max(0, place - NEAR) : place + NEAR + 1]))
+        for what, part in _shown(cell):
+            unknown = (x for x in written.numbers(part) if not (x.is_free or exactly.has(x, rounded=False)))
+            lines |= {f"{name} {x.text}": what for x in unknown if not near.has(x)}
     lines |= {f"{name} exercise {number} {x.text}": "question" for number, x in _strangers(notebook)}
     unread = [
         f"{line}: this number of its {what} stands in no "
         + ("code of the solution" if what == "question" else "output, code, statement or true equation of the page")
+        + ("" if what == "question" else f" (nor does one, within {NEAR} cells, that rounds to it)")
         + ". Is it right? Let a cell compute it; "
         f"if it was read off a picture or looked up, tools/read_off.txt has the line: {line}"
         for line, what in lines.items()
         if line not in read_off
     ]
+    equations = chain(*(written.equations(cell.source) for cell in notebook.cells if cell.cell_type == "markdown"))
     false = [f"{name}: ${formula}$ is false; compute both sides" for formula, _, true in equations if not true]
     left = [line for line in read_off if line.split()[0] == name and line not in lines]
     return [
@@ -180,16 +182,17 @@ def number_problems(name, notebook, read_off, ledger=LEDGER):
     ]
 
 
-def _computed(notebook, text, ledger):
-    """Yield the numbers of code, outputs and statements."""
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and cell.get("id") != "launch":
-            yield from written.code_numbers(cell.source)
-            yield from written.printed_numbers("\n".join(_texts_of(cell)))
-    for *_, statement in BLOCK.findall(text):
-        yield from written.numbers(statement)
-    for label in minutes.POINTER.findall(text):
-        yield from written.numbers(ledger[label].statement if label in ledger else "")
+def _computed(cell, ledger):
+    """Yield the numbers of a cell's code, outputs, statements and true equations."""
+    if cell.cell_type == "code" and cell.get("id") != "launch":
+        yield from written.code_numbers(cell.source)
+        yield from written.printed_numbers("\n".join(_texts_of(cell)))
+    elif cell.cell_type == "markdown":
+        for *_, statement in BLOCK.findall(cell.source):
+            yield from written.numbers(statement)
+        for label in minutes.POINTER.findall(cell.source):
+            yield from written.numbers(ledger[label].statement if label in ledger else "")
+        yield from (x for _, xs, true in written.equations(cell.source) if true for x in xs)
 
 
 def _texts_of(cell):
@@ -198,15 +201,14 @@ def _texts_of(cell):
         yield from (output.get("data", {}).get(kind, "") for kind in ("text/plain", "text/html"))
 
 
-def _shown(notebook):
-    """Yield (what it is, text) of all words of a page but its statements and proofs."""
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            yield "text", minutes.READING.sub("", BLOCK.sub("", FOLDED_PROOF.sub("", cell.source)))
-        else:
-            described = cell.metadata.get("mystnb", {})
-            yield "caption", described.get("figure", {}).get("caption", "")
-            yield "alt text", described.get("image", {}).get("alt", "")
+def _shown(cell):
+    """Yield (what it is, text) of a cell's words but its statements and proofs."""
+    if cell.cell_type == "markdown":
+        yield "text", minutes.READING.sub("", BLOCK.sub("", FOLDED_PROOF.sub("", cell.source)))
+    else:
+        described = cell.metadata.get("mystnb", {})
+        yield "caption", described.get("figure", {}).get("caption", "")
+        yield "alt text", described.get("image", {}).get("alt", "")
 
 
 def _strangers(notebook):

@@ -91,6 +91,7 @@ class Evidence:
     """Numbers that something computed; `has` says whether one of them rounds to what is written."""
 
     def __init__(self, found):
+        found = [*found]
         self._texts = {each.text for each in found}
         self._values = sorted({each.value for each in found if math.isfinite(each.value)})
         self._of_percent = sorted({each.value for each in found if each.percent})
@@ -201,6 +202,7 @@ SAME_BASE = re.compile(r"(?P<base>[A-Za-z])\^\{(?P<exponent>[^{}]+)\}")
 IN_BRACES = r"\{([^{}]*)\}"
 
 
+@cache
 def equations(text):
     """Return (formula, numbers, whether it is true) for each equation of numbers alone, = or ≈, in a text's formulas.
 

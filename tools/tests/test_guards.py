@@ -309,6 +309,13 @@ def said(text, source="print(0.7)", outputs=(), read_off=()):
     return "one", page, read_off, {"lemma": USED_LEMMA}
 
 
+def far(text):
+    """Return a page whose output 0.6987 is five cells away from a text."""
+    name, page, *rest = said(text, "print()", ["0.6987"])
+    page.cells[1:1] = [nbformat.v4.new_markdown_cell("") for _ in range(4)]
+    return name, page, *rest
+
+
 USED_LEMMA = entry(id="lemma", chapter="early", statement="$n = 345$")
 ASKED = "```{admonition} Exercise 1 (easy): predict, then run\nWhat is it at $m = 8$ and 345 tokens?\n```"
 WAYS = """````{grid} 2
@@ -568,6 +575,7 @@ INPUTS = {
                 "$3822/(3822 + 1023) = 0.79$, $n^{0.5 \\cdot 1.5} = n^{0.75}$, $\\sqrt{255} \\cdot 0.002 \\approx 0.03$"
             ),
             said("By {prf:ref}`lemma` from $n = 345$ on."),
+            far("It falls to 0.6987."),
             said("```{dropdown} Proof\nIt is 77.\n```\n```{prf:lemma} L\n$n = 88$\n```\n\nSo 88."),
             said("3 minutes · read first: nothing\n\n" + ASKED, "f(8, 345)"),
         ],
@@ -576,6 +584,7 @@ INPUTS = {
             (described("It ends at $10^{24}$.", "10**42"), "tools/read_off.txt has the line: one 10^24"),
             (described("It falls to 0.70.", 0.7, ["one 0.70"]), "one 0.70: is in tools/read_off.txt, and no number"),
             (said("It is 0.944.", outputs=["0.9537"]), "one 0.944: this number of its text stands in no output"),
+            (far("It falls to 0.70."), "one 0.70: this number of its text stands in no output"),
             (said("It is 27.3 %.", outputs=["0.2718"]), "one 27.3 %: this number of its text"),
             (said("It is 27 %.", outputs=["27 tokens"]), "one 27 %: this number of its text"),
             (said("It is $2.8 \\cdot 10^{-9}$.", outputs=["2.71e-09"]), "one 2.8·10^-9: this number of its text"),
