@@ -1,7 +1,7 @@
 """Softmax versus linear attention: the library behind the executable companion to arXiv 2310.11685.
 
-The names below are what a chapter or a user needs; each is loaded when it is first asked for.  All else is in the
-modules beside them, which say more about these names too.
+These are the names that a chapter or a user needs, with examples; each is loaded when it is first used.  Everything
+else is in the modules beside this one, which also say more about these names.
 
 Attention outputs, under the paper's two kernels and others:
 

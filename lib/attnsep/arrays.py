@@ -19,7 +19,7 @@ NOT_INSTALLED = "it is not installed"
 
 
 def namespace(backend: str | None = None) -> Namespace:
-    """Return the array namespace that new arrays are made in.
+    """Return the array library in which new arrays are made, as a namespace: NumPy, CuPy or a strict one.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def quiet() -> np.errstate:
 
 
 def to_numpy(array: Array) -> np.ndarray[Any, Any]:
-    """Return the array as a NumPy array on the host; the one way off a GPU.
+    """Return the array as a NumPy array; from a GPU it is copied, and nothing else in the library does that.
 
     Examples
     --------

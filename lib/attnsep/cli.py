@@ -85,30 +85,41 @@ def main(arguments=None):
         return 130
     except Exception:
         traceback.print_exc()
-        _complain(words, "this should not happen; please report it with the lines above")
+        _complain(words, "this should not happen; please open an issue with the lines above")
         return 2
 
 
 def _parser(words):
     """Return the parser of the command line; `words` are what its errors may shorten."""
-    parser = _Parser(words, prog="attnsep", description="Claims about softmax and linear attention, and their checks.")
+    parser = _Parser(
+        words,
+        prog="attnsep",
+        description="Run the checks of the book Softmax versus linear attention, and compute with its formulas.",
+        epilog="attnsep fires --help says what the command fires takes, and so for the others.",
+    )
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="command", parser_class=partial(_Parser, words)
     )
-    list_parser = commands.add_parser("claims", help="list the ledger with the verdicts of the last recorded run")
-    list_parser.add_argument("--json", action="store_true", help="print a list of objects")
-    run_parser = commands.add_parser("verify", help="run claims and their controls")
-    run_parser.add_argument("ids", nargs="*", metavar="id", help="claims to run; all of them if left out")
+    list_parser = commands.add_parser("claims", help="list all claims with the verdicts of the last recorded run")
+    list_parser.add_argument("--json", action="store_true", help="print a JSON list")
+    run_parser = commands.add_parser(
+        "verify", help="run the checks of claims, and each again with a fault put in on purpose"
+    )
+    run_parser.add_argument(
+        "ids", nargs="*", metavar="id", help="claims to run, as `attnsep claims` lists them; all of them if left out"
+    )
     run_parser.add_argument("--backend", choices=BACKENDS, help="array library (default: ATTNSEP_BACKEND, else auto)")
     run_parser.add_argument("--jobs", type=int, default=1, help="processes to use (default: 1)")
-    run_parser.add_argument("--json", action="store_true", help="print a list of objects")
+    run_parser.add_argument("--json", action="store_true", help="print a JSON list")
     compared = run_parser.add_mutually_exclusive_group()
     compared.add_argument(
         "--compare",
         action="store_true",
-        help="fail also where the run differs from the record, or a check became weaker without a reason",
+        help="also fail if the run differs from the record, or if a check became weaker without a reason",
     )
-    compared.add_argument("--seeds", type=int, default=0, metavar="K", help="other random draws, the K-th of them")
+    compared.add_argument(
+        "--seeds", type=int, default=0, metavar="K", help="use other random draws than the book does, the K-th of them"
+    )
     _add_theorem(commands)
     _add_bench(commands)
     _add_learn(commands)
@@ -186,46 +197,48 @@ def _add_theorem(commands):
     """Add the parsers of `fires` and `sizes`; numbers stay text, so that 0.7 means the decimal and not its double."""
     fires = commands.add_parser(
         "fires",
-        help="probability that the network fires on token data",
-        description="Probability that the network fires on token data: exact where a row's weights take two values or "
-        "few classes of them, otherwise (performer, window) the frequency of random networks, with its interval. "
-        f"Kernels: {', '.join(usages())}.",
+        help="how often the network fires on a prompt with one marked token",
+        description="How often the network fires on a prompt with one marked token. The probability is exact where the "
+        "weights of a row take few values; for performer and window it is the frequency among random networks, with "
+        f"an interval. Kernels: {', '.join(usages())}.",
     )
-    for name in ("n", "d", "m"):
-        fires.add_argument(f"--{name}", type=int, required=True, help=f"{name} of the data and the network")
-    fires.add_argument("--a", required=True, help="strength of the marked token")
+    fires.add_argument("--n", type=int, required=True, help="number of tokens, a multiple of d - 2")
+    fires.add_argument("--d", type=int, required=True, help="width of a token: the mark, d - 2 classes, a constant")
+    fires.add_argument("--m", type=int, required=True, help="number of columns of random signs")
+    fires.add_argument("--a", required=True, help="strength of the mark; the book has 0.05 on D_0 and 0.7 on D_1")
     fires.add_argument("--kernel", default="softmax", help="softmax (default), linear, polynomial:8, topk:16, …")
-    fires.add_argument("--seed", type=int, default=0, help="of one drawn instance, or of all draws (default: 0)")
+    fires.add_argument("--seed", type=int, default=0, help="seed of the network that is drawn, or of all (default: 0)")
     fires.add_argument("--draws", type=int, default=1000, help="networks drawn where no law is known (default: 1000)")
-    sizes = commands.add_parser("sizes", help="smallest sizes at which softmax separates and linear attention does not")
-    sizes.add_argument("--delta", required=True, help="largest error allowed")
-    for name in ("a0", "a1"):
-        sizes.add_argument(f"--{name}", required=True, help=f"strength of the marked token on D_{name[1]}")
-    sizes.add_argument("--t", type=int, default=1, help="copies of every class (default: 1)")
-    sizes.add_argument("--d-max", type=int, default=5000, help="largest d to try (default: 5000)")
+    words = "the smallest sizes at which softmax tells D_0 and D_1 apart and linear attention does not"
+    sizes = commands.add_parser("sizes", help=words, description=f"Find {words}: proved by the bound, and exactly.")
+    sizes.add_argument("--delta", required=True, help="what none of the four errors may exceed")
+    for name, strength in (("a0", "weak"), ("a1", "strong")):
+        sizes.add_argument(f"--{name}", required=True, help=f"strength of the {strength} mark, on D_{name[1]}")
+    sizes.add_argument("--t", type=int, default=1, help="tokens in each class (default: 1)")
+    sizes.add_argument("--d-max", type=int, default=5000, help="largest width to try (default: 5000)")
     for parser in (fires, sizes):
-        parser.add_argument("--c", required=True, help="strength of the constant column, between 0 and 1")
+        parser.add_argument("--c", required=True, help="constant entry of every token, between 0 and 1")
         parser.add_argument("--gap", default="0.1", help="the threshold is (c + gap)√log n (default: 0.1)")
-        parser.add_argument("--json", action="store_true", help="print an object")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _add_bench(commands):
     parser = commands.add_parser(
-        "bench", help="time softmax and linear attention in turns, beside PyTorch where it is; minutes"
+        "bench", help="time softmax and linear attention, and PyTorch's where it is installed; takes minutes"
     )
     parser.add_argument("--n", type=int, nargs="+", help="numbers of tokens (default: 16, 32, …, 131072)")
     parser.add_argument("--d", type=int, nargs="+", help="widths (default: 34 66 130)")
     parser.add_argument("--dtype", nargs="+", default=["float64"], help="float64, float32 or both (default: float64)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="time for each pair of sizes (default: 1)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="how long to time each pair of sizes (default: 1)")
     parser.add_argument("--out", metavar="FILE", help="store the result there")
-    parser.add_argument("--json", action="store_true", help="print an object")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _bench(options):
     from attnsep.bench import cost, measure
 
     if forced := [name for name in measure.BLAS_SETTINGS if name in os.environ]:
-        _say(f"{', '.join(forced)} set, which changes NumPy's speed; unset it first")
+        _say(f"{', '.join(forced)} is set, which changes how fast NumPy is; for a fair time unset it")
     sizes = {name: value for name, value in (("n", options.n), ("d", options.d)) if value is not None}
     if options.out is not None:
         require_writable("--out", options.out)  # before minutes of work
@@ -241,20 +254,26 @@ def _bench(options):
 def _add_learn(commands):
     parser = commands.add_parser(
         "learn",
-        help="train one small model, or a grid of them; needs the extra learn",
-        description="Train one small model and print its row, or all that a grid names. "
+        help="train a small model, or a whole grid of them; needs the extra learn",
+        description="Train one small model and print its row, or all models that a grid lists. "
         f"Tasks: {', '.join(TASKS)}. Kernels: {', '.join(KERNELS)}.",
     )
     parser.add_argument("task", nargs="?", help="the task to learn")
     parser.add_argument("--kernel", default="softmax", help="which attention (default: softmax)")
-    parser.add_argument("--seed", type=int, default=0, help="of parameters, data and tests (default: 0)")
-    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings of the task")
-    parser.add_argument("--checkpoint", metavar="FILE", help="store the state there, and go on from it")
-    parser.add_argument("--grid", metavar="FILE", help="train what this JSON file lists, but for the rows in --out")
+    parser.add_argument("--seed", type=int, default=0, help="seed of parameters, data and tests (default: 0)")
+    parser.add_argument(
+        "--set", nargs="+", default=[], metavar="NAME=VALUE", help="change settings of the task, such as pairs=40"
+    )
+    parser.add_argument(
+        "--checkpoint", metavar="FILE", help="store the state there, and go on from it after an interruption"
+    )
+    parser.add_argument(
+        "--grid", metavar="FILE", help="train all that this JSON file lists, except the rows that --out has"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes for a grid (default: 1)")
     parser.add_argument("--dask", metavar="ADDRESS", help=DASK_HELP)
     parser.add_argument("--out", metavar="FILE", help="add the rows to this table, which several runs may share")
-    parser.add_argument("--json", action="store_true", help="print rows as objects, one a line")
+    parser.add_argument("--json", action="store_true", help="print each row as JSON, one a line")
 
 
 def _learn(options):
@@ -262,11 +281,13 @@ def _learn(options):
     from attnsep.learn.train import train
 
     if (options.task is None) == (options.grid is None):
-        raise ValueError("learn: needs a task or --grid FILE, and not both")
+        raise ValueError("learn: needs a task or --grid FILE, and not both; `attnsep learn --help` lists the tasks")
     if options.grid is not None and options.checkpoint is not None:
-        raise ValueError(f"--checkpoint {options.checkpoint}: is for one task, not for --grid")
+        raise ValueError(
+            f"--checkpoint {options.checkpoint}: works with one task; a grid goes on from the rows in --out"
+        )
     if options.grid is None and options.dask is not None:
-        raise ValueError(f"--dask {options.dask}: is for --grid, not for one task")
+        raise ValueError(f"--dask {options.dask}: works with --grid; one task needs no workers")
     if options.checkpoint is not None:
         require_writable("--checkpoint", options.checkpoint, kept=True)  # before minutes of work
     done = []
@@ -293,7 +314,7 @@ def _learn(options):
 def _setting(word):
     name, equals, value = word.partition("=")
     if not equals:
-        raise ValueError(f"--set {word}: must be NAME=VALUE")
+        raise ValueError(f"--set {word}: must be NAME=VALUE, such as pairs=40")
     return name, value
 
 

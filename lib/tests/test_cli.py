@@ -364,7 +364,7 @@ def test_a_defect_shows_its_trace_and_is_no_failed_claim(monkeypatch, capsys):
     assert cli.main(["claims"]) == 2
     err = capsys.readouterr().err
     assert "Traceback" in err
-    assert err.endswith("attnsep: this should not happen; please report it with the lines above\n")
+    assert err.endswith("attnsep: this should not happen; please open an issue with the lines above\n")
 
 
 def test_a_killed_process_is_one_sentence(monkeypatch, capsys):

@@ -83,13 +83,13 @@ def _read_whole(name, text):
 class Kernel:
     """How attention weighs the tokens.
 
-    A class with a ``name`` in its first line can be written as text; it has at most one parameter.  Two kernels of one
-    class with one parameter are equal.  A class of one's own, without a name, attends as well.
+    A class with a ``name`` in its first line can be written as text, and has at most one parameter.  Two kernels of
+    one class with equal parameters are equal.  A class of your own needs no name to be used by `attend`.
 
     Attributes
     ----------
     name : str
-        What stands for the class in a text.
+        What texts call the class, such as ``topk``.
     scale_free : bool
         Whether a factor above 0 on all scores of a row changes none of its weights, or not which tokens have them.
     two_sided : bool

@@ -495,7 +495,9 @@ def find(id: str) -> Claim:
 
 
 def check(id: str) -> None:
-    """Run one claim and show its badge, elsewhere than in a notebook its two sentences; it ends every statement.
+    """Run one claim and show what came of it: a badge in a notebook, two sentences elsewhere.
+
+    Each statement of the book ends with a call of this function.
 
     Parameters
     ----------
@@ -574,7 +576,7 @@ def verify(
     jobs: int = 1,
     seeds: int = 0,
 ) -> list[Evidence]:
-    """Run many claims.
+    """Run the checks of many claims, and their controls.
 
     Parameters
     ----------

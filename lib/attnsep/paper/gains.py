@@ -130,7 +130,7 @@ Rational: TypeAlias = int | Fraction
 
 
 def gains(n: int, a: Number, kernel: Kernel | str = "softmax", *, d: int | None = None) -> tuple[Gain, Gain]:
-    """How many times the weight of any other token the marked one has: the gain R.
+    """Return the gain R: by which factor the marked token's weight exceeds that of any other token.
 
     Parameters
     ----------

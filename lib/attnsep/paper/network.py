@@ -122,7 +122,7 @@ def shifted_relu(z: AnyArray, tau: float) -> AnyArray:
 
 
 def network(f: Array, y: Array, tau: float) -> Array:
-    """Output of the network after attention, F ≥ 0.
+    """Return the output of the network after attention, F ≥ 0; it fires where F > 0.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def network(f: Array, y: Array, tau: float) -> Array:
 
 
 def fires(f: Array, y: Array, tau: float) -> bool:
-    """Whether the network's output is above zero.
+    """Return whether the network fires, that is whether its output is above zero.
 
     Parameters
     ----------

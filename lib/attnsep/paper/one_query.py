@@ -435,7 +435,7 @@ def query_sizes_bound(delta, tau, low, high, spike, *, n_max=100_000):
 
 @dataclass(frozen=True, kw_only=True)
 class QueryData:
-    """One-query data: V_0 without a spike, V_1 with one.
+    """The scores of one query: in V_0 all are of one order, in V_1 one token has a spike.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class Strengths(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenData(Scaled):
-    """Self-attention data: D_0 with a small a, D_1 with a large one.
+    """The tokens of one prompt, one of them marked: D_0 where its mark a is weak, D_1 where it is strong.
 
     Parameters
     ----------
@@ -495,7 +495,7 @@ def sum_floor(data, visible, gains, signs):
 
 @dataclass(frozen=True)
 class Law:
-    """The law of token data under one kernel: weights, outputs, one random column, the network.
+    """What one kernel makes of token data, exactly: weights, outputs, one random column, the network.
 
     Parameters
     ----------

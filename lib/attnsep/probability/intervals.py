@@ -213,7 +213,7 @@ def certify(
     *,
     most_boxes: int = MOST_BOXES,
 ) -> Certificate:
-    """Prove or refute slack ≥ 0 for every point of a box.
+    """Prove or refute that slack ≥ 0 at every point of a box.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def _narrowed(slack, part, point, seen):
 
 
 def certify_from(n0, slack, growths, box, *, most_boxes=MOST_BOXES):
-    """Prove or refute slack ≥ 0 for every point of a box and every whole n ≥ n0.
+    """Prove or refute that slack ≥ 0 at every point of a box, for every whole n ≥ n0.
 
     Parameters
     ----------

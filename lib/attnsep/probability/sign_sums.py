@@ -15,7 +15,7 @@ from attnsep.kinds import Exact, Number
 
 
 def hoeffding(s: float, norm_squared: float) -> float:
-    """Bound of the upper tail of a sum of random signs.
+    """Return Hoeffding's bound: how likely it is, at most, that a weighted sum of random signs reaches s.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def binomial_tail(n: int, r: int, p: Number = 0.5) -> float:
 
 
 def clopper_pearson(hits: int, draws: int, alarm: float) -> tuple[float, float]:
-    """Interval for a probability, from a frequency.
+    """Return an interval for a probability, from how often its event came out in independent draws.
 
     Parameters
     ----------

@@ -510,8 +510,11 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, capsys, package):
         (["--grid", "no-such.json"], "is no grid"),
         (["edge", "--out", "none/t.jsonl"], "does not exist"),
         (["edge", "--checkpoint", "none/c.npz"], "--checkpoint = 'none/c.npz': cannot be written (its folder does"),
-        (["--grid", "x.json", "--checkpoint", "c.npz"], "--checkpoint c.npz: is for one task, not for --grid"),
-        (["edge", "--dask", "tcp://x:1"], "--dask tcp://x:1: is for --grid, not for one task"),
+        (
+            ["--grid", "x.json", "--checkpoint", "c.npz"],
+            "--checkpoint c.npz: works with one task; a grid goes on from the rows in --out",
+        ),
+        (["edge", "--dask", "tcp://x:1"], "--dask tcp://x:1: works with --grid; one task needs no workers"),
     ],
 )
 def test_command_says_what_is_wrong(capsys, words, message):
