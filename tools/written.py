@@ -28,7 +28,7 @@ class Number(NamedTuple):
         return self.text == "100 %" or (small and "^" not in self.text)
 
 
-POWER = r"(?:\^|\*\*)\s*\{?\s*(?P<NAME>[-−+]?\d+)\s*\}?"
+POWER = r"(?:\^|\*\*)\s*[{(]?\s*(?P<NAME>[-−+]?\d+)\s*[})]?"
 WRITTEN = re.compile(
     r"(?<![\w.])(?:(?:10" + POWER.replace("NAME", "ten") + r"|(?P<digits>\d+(?:\.\d+)?)"
     r"(?:\s*(?:·|×|\*|\\cdot|\\times)\s*10" + POWER.replace("NAME", "times") + r"|e(?P<e>[+-]?\d+)(?!\w))?))"
@@ -48,6 +48,7 @@ ASIDE = re.compile(  # inline code, roles, what a browser does not show
     r"\{[\w:+-]+\}`[^`]*`|`[^`\n]*`|<[^>\n]*>|\]\([^)]*\)|!\[[^\]]*\]|https?://\S+|^:\w+:.*$", re.MULTILINE
 )
 FRACTION = re.compile(r"\\[dt]?frac\s*(\d)\s*(\d)")
+ABOUT = re.compile(r"(?:\b(?:about|almost|around|near|nearly|roughly)|≈)[\s$]*(?:\w = )?$")
 DIGIT = re.compile(r"\d")
 COMMAND = re.compile(r"\\(?!cdot|times|%)[A-Za-z]+")
 
@@ -72,18 +73,19 @@ def printed_numbers(text):
 
 def _numbers(text):
     text = re.sub(r"(?<=\d)([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda raised: "^" + raised[0].translate(RAISED), text)
-    text = COMMAND.sub(" ", FRACTION.sub(r" \1 / \2 ", text))
-    for found in WRITTEN.finditer(GROUPED.sub("", text)):
-        yield _number(found)
+    text = COMMAND.sub(" ", FRACTION.sub(r" \1 / \2 ", text.replace("\\approx", "≈")))
+    for found in WRITTEN.finditer(text := GROUPED.sub("", text)):
+        yield _number(found, bool(ABOUT.search(text, max(0, found.start() - 20), found.start())))
 
 
-def _number(found):
+def _number(found, about):
     digits, power = found["digits"] or "1", int((found["ten"] or found["times"] or found["e"] or "0").replace("−", "-"))
     percent = bool(found["percent"])
     shown = f"10^{power}" if found["ten"] else digits + (f"·10^{power}" if power else "")
     scale = 10.0 ** max(-LARGEST_POWER, min(LARGEST_POWER, power))
     value = float(digits) * scale if abs(power) < LARGEST_POWER else math.copysign(math.inf, power)
-    half = 0.0 if found["ten"] else 0.5 * 10.0 ** -len(digits.partition(".")[2]) * scale
+    places = -len(digits.partition(".")[2]) or (len(digits) - len(digits.rstrip("0")) if about else 0)
+    half = 0.0 if found["ten"] else 0.5 * 10.0**places * scale
     return Number(shown + (" %" if percent else ""), value, half, percent)
 
 
@@ -187,7 +189,9 @@ def _folded(node):
 
 FORMULA = re.compile(r"(?<![\\$])\$\$(.+?)\$\$|(?<![\\$])\$([^$]+?)(?<!\\)\$", re.DOTALL)
 CHAIN = re.compile(r"\\approx(?![a-z])|(?<![<>!:\\])=|≈")
-APART = re.compile(r"(?<!\{),(?!\})(?![^(]*\))|\\q?quad|\\text\{[^}]*\}|;|\\le(?![a-z])|\\ge(?![a-z])|<|>|\\to|\\\\|&")
+APART = re.compile(
+    r"(?<![\\{]),(?!\})(?![^(]*\))|\\q?quad|\\text\{[^}]*\}|;|\\le(?![a-z])|\\ge(?![a-z])|<|>|\\to|\\\\|&"
+)
 READ_AS = (
     (re.compile(r"\\(?:left|right|[bB]igg?[lr]?|,|;|!|displaystyle)(?![a-z])|\\[,;! ]|~"), " "),
     (re.compile(r"(?<=\d)\{,\}(?=\d)"), ""),
@@ -198,6 +202,7 @@ READ_AS = (
     (re.compile(r"\\(?:log|ln)\s*(\d+(?:\.\d+)?(?:\^(?:\d|\{-?\d+\}))?)"), r"log(\1)"),
     (re.compile(r"\^\s*(\d)"), r"**\1"),
 )
+EXACT = 2  # digits of a decimal that nobody rounded
 SAME_BASE = re.compile(r"(?P<base>[A-Za-z])\^\{(?P<exponent>[^{}]+)\}")
 IN_BRACES = r"\{([^{}]*)\}"
 
@@ -206,7 +211,8 @@ IN_BRACES = r"\{([^{}]*)\}"
 def equations(text):
     """Return (formula, numbers, whether it is true) for each equation of numbers alone, = or ≈, in a text's formulas.
 
-    Of two sides one may be rounded to its last digit; about (≈) it may be off by one there.
+    A side that is written out may be rounded, after ≈ also to its last digit that is not 0, and so may be decimals of
+    three digits and more in what is computed; shorter ones, such as 0.7, are taken as they are.
 
     Examples
     --------
@@ -228,22 +234,31 @@ def equations(text):
 def _agree(left, right, about):
     if (powers := [SAME_BASE.fullmatch(side) for side in (left, right)]) and all(powers):
         left, right = (power["exponent"] if powers[0]["base"] == powers[1]["base"] else "" for power in powers)
-    found = [_computed(side) for side in (left, right)]
+    found = [_computed(side, about) for side in (left, right)]
     if None in found:
         return None
     (one, half), (other, unit) = found
-    return abs(one - other) <= max(half, unit) * (1 + about) * (1 + 1e-6) + 1e-9 * abs(other)
+    return abs(one - other) <= (half + unit) * (1 + 1e-6) + 1e-9 * abs(other)
 
 
-def _computed(side):
-    """Return (value, half a unit of its last digit if it is written out) of a side, or None where it is no number."""
+def _computed(side, about):
+    """Return (value, how far off rounding may have moved it) of a side, or None where it is no number."""
     source = _python(side)
     try:
         tree = ast.parse(source, mode="eval") if source else None
         if tree is None or not all(_is_arithmetic(node) for node in ast.walk(tree)):
             return None
-        digits = len(source.partition(".")[2]) if isinstance(tree.body, ast.Constant) else None
-        return _value(tree.body), 0.0 if digits is None else 0.5 * 10.0**-digits
+        value, half = _value(tree.body), 0.0
+        if literal := WRITTEN.fullmatch(source):
+            return value, _number(literal, about).half
+        for node in ast.walk(tree):
+            digits = ast.get_source_segment(source, node) if isinstance(node, ast.Constant) else ""
+            whole, _, decimals = digits.partition(".")
+            if decimals and max(len(decimals), len((whole + decimals).lstrip("0"))) > EXACT:
+                kept, node.value = node.value, node.value + 0.5 * 10.0 ** -len(decimals)
+                half += abs(_value(tree.body) - value)
+                node.value = kept
+        return value, half
     except (SyntaxError, ArithmeticError, ValueError, TypeError):
         return None
 

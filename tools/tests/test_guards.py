@@ -576,6 +576,10 @@ INPUTS = {
             ),
             said("By {prf:ref}`lemma` from $n = 345$ on."),
             far("It falls to 0.6987."),
+            said("It needs about 4000 tokens.", outputs=["3945"]),
+            said(
+                "$2^{40} \\approx 1.1 \\cdot 10^{12}$, $50 \\cdot 8.16 / 0.92^2 \\approx 480$, $6.93\\,(2.89 + 1) = 27$"
+            ),
             said("```{dropdown} Proof\nIt is 77.\n```\n```{prf:lemma} L\n$n = 88$\n```\n\nSo 88."),
             said("3 minutes · read first: nothing\n\n" + ASKED, "f(8, 345)"),
         ],
@@ -588,6 +592,10 @@ INPUTS = {
             (said("It is 27.3 %.", outputs=["0.2718"]), "one 27.3 %: this number of its text"),
             (said("It is 27 %.", outputs=["27 tokens"]), "one 27 %: this number of its text"),
             (said("It is $2.8 \\cdot 10^{-9}$.", outputs=["2.71e-09"]), "one 2.8·10^-9: this number of its text"),
+            (said("It needs 4000 tokens.", outputs=["3945"]), "one 4000: this number of its text"),
+            (said("It needs about 4000 tokens.", outputs=["3245"]), "one 4000: this number of its text"),
+            (said("$3822/(3822 + 1023) = 0.78$"), "one: $3822/(3822 + 1023) = 0.78$ is false", 4),
+            (said("$0.7 \\cdot 0.79 = 0.56$"), "one: $0.7 \\cdot 0.79 = 0.56$ is false", 3),
             (said("From 345 on."), "one 345: this number of its text"),
             (said("It is $1 - (3/4)^{10} = 0.954$."), "one: $1 - (3/4)^{10} = 0.954$ is false", 2),
             (said("It is $n^{0.5 \\cdot 1.5} = n^{0.85}$."), "is false", 4),
