@@ -245,7 +245,7 @@ def reading_problems(notebooks, order, without=(), ledger=LEDGER):
         {label: entry with the statements that it uses}.
     """
     found = []
-    for page in sorted(notebooks, key=order.index):
+    for page in (page for page in order if page in notebooks):
         if said := minutes.named(notebooks[page]):
             found += _reading_problems(page, *said, notebooks, order, ledger)
         elif page not in without:

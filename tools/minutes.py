@@ -102,7 +102,8 @@ def needs(page, text, order, ledger=LEDGER):
     for label in LABEL.findall(text):
         seen |= {*getattr(ledger.get(label), "uses", ())} - in_folds
     places = {label: ledger[label].chapter for label in sorted(seen) if label in ledger}
-    return {label: place for label, place in places.items() if order.index(place) < order.index(page)}
+    earlier = order[: order.index(page)]
+    return {label: place for label, place in places.items() if place in earlier}
 
 
 def named(notebook):
@@ -129,7 +130,8 @@ def suggested(page, notebooks, order, ledger=LEDGER):
     used = {*needs(page, text, order, ledger).values()}
     least = [each for each in sorted(used, key=order.index) if each not in in_turn(used - {each}, notebooks)]
     links = [f"[{sections(notebooks[each])[''].splitlines()[0].lstrip('# ')}]({each}.ipynb)" for each in least]
-    return f"{max(1, round(count(text).minutes))} minutes · read first: {', '.join(links) or 'nothing'}"
+    minutes = max(1, round(count(text).minutes))
+    return f"{minutes} minute{'s' * (minutes > 1)} · read first: {', '.join(links) or 'nothing'}"
 
 
 # The ways to read: lists on the landing page.
@@ -194,7 +196,7 @@ def main():
 
     notebooks, order = read_notebooks(CHAPTERS), page_order()
     print(f"{'':24}words  formulas  looks  minutes  said")
-    for page in sorted(notebooks, key=order.index):
+    for page in (page for page in order if page in notebooks):
         found, said = count(whole(notebooks[page])), named(notebooks[page])
         numbers = f"{found.words:5}{found.formulas:10}{found.looks:7}{found.minutes:9.1f}"
         print(f"{page:24}{numbers}{said[0] if said else '–':>6}")
