@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from attnsep.claims import LEDGER
 from attnsep.ledger.framework import UNROUNDED, Claim
 from attnsep.ledger.ratchet import parts
-from tools import minutes, written
+from tools import minutes, symbols, written
 from tools.files import ROOT
 
 MOST_LINES = 20
@@ -894,3 +894,31 @@ def place_problems(name, text):
     """Return which files a page of the project's root links to, or names with their folder, that are not there."""
     places = [*LINKED.findall(text), *NAMED_FILE.findall(text)]
     return [f"{name}: {place}: there is no such file" for place in places if not (ROOT / place).exists()]
+
+
+def symbol_problems(pages, table):
+    """Return where pages and the table of symbols disagree.
+
+    Each letter of a page stands in the table, each of the table's on a page, none of them twice; the folds are the ones
+    that `python -m tools.symbols` writes.  What a folded proof or solution names for itself does not count.
+    """
+    rows = symbols.read_table(table)
+    own, met, found = [name for row in rows for name in row.own], set(), []
+    for name, page in pages.items():
+        names, lacking = symbols.used(page, rows)
+        met |= set(names)
+        found += [f"{name}: uses {symbol}, which chapters/symbols.md lacks" for symbol in lacking]
+        there, wanted = symbols.FOLD.search(page), symbols.fold(page, rows)
+        if wanted and not there:
+            found.append(f"{name}: uses symbols and has no fold 'Symbols of this page'; write an empty one")
+        elif wanted != (there and there[0]):
+            found.append(f"{name}: its fold 'Symbols of this page' is not the table's; run `python -m tools.symbols`")
+    for row in rows:
+        indexed = row.names - set(row.own)  # o stands there as o_j
+        unused = [] if indexed & met else [name for name in row.own if name not in met]
+        found += [f"chapters/symbols.md: {name} is used on no page" for name in unused]
+    twice = sorted({name for name in own if own.count(name) > 1})
+    found += [f"chapters/symbols.md: {name} stands there twice" for name in twice]
+    if table != symbols.with_first_pages(table, pages):
+        found.append("chapters/symbols.md: the column 'first met' is not up to date; run `python -m tools.symbols`")
+    return found

@@ -178,6 +178,19 @@ def test_the_search_finds_the_golden_ratio(tab, width):
     assert tab.problems == []
 
 
+@pytest.mark.parametrize("name", ["tau", "pi", "phi", "kappa", "Q_w", "F_exp"])
+def test_the_search_finds_a_symbol_s_row_first(tab, name):
+    page = tab.open(f"search.html?q={name}", wait=False)
+    first = page.locator("#search-results li a").first
+    first.wait_for()
+    place = first.get_attribute("href")
+    assert place.startswith("chapters/symbols.html#index-")
+    page.goto(page.url.partition("search.html")[0] + place)
+    row = page.locator("tr", has=page.locator(f"#{place.partition('#')[2]}"))
+    assert name in row.inner_text()
+    assert tab.problems == []
+
+
 def test_a_theorem_s_link_leads_to_the_theorem(tab):
     page = tab.open("chapters/explorer.html")
     link = page.get_by_role("link", name=re.compile(r"^Lemma [\d.]+$")).first

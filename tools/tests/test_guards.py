@@ -25,7 +25,7 @@ from attnsep import cli
 from attnsep.claims import LEDGER
 from attnsep.claims.the_cards_words import SENTENCES
 from attnsep.ledger.framework import LEVELS, Claim, Definition
-from tools import counted, guards
+from tools import counted, guards, symbols
 from tools.address import address
 from tools.files import CHAPTERS, ROOT
 from tools.minutes import page_order
@@ -168,6 +168,7 @@ THE_TREE = {
     guards.beside_problems: folders_of_tests,
     guards.lock_problems: lambda: [(read("requirements.lock"), PROJECT["project"], locked())],
     guards.command_problems: lambda: [(*page, MAKEFILE, EXTRAS, words_of_attnsep) for page in prose().items()],
+    guards.symbol_problems: lambda: [(symbols.read_pages(), read("chapters/symbols.md"))],
     guards.place_problems: lambda: [(name, read(name)) for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")],
 }
 
@@ -348,6 +349,23 @@ def ways(old="", new="", **changes):
 
 def alt(letters):
     return {"image": {"alt": "x" * letters}} | BOLD
+
+
+ROWS = ("| $a_0$, $a$ | strength · `a` |", "| $x$ | query |", "| $Y$ | signs |")
+FOLD_OF_THREE = f"""````{{dropdown}} Symbols of this page
+| symbol | meaning · in code |
+|---|---|
+{chr(10).join(ROWS)}
+
+[All symbols of the book](symbols.md)
+````"""
+
+
+def met(page="Let $a_0 > a$.", text=FOLD_OF_THREE, more=(), first="[](one.ipynb)", rest="$x Y$"):
+    """Return a page that has this fold, and a table of symbols, as arguments of the guard."""
+    table = "# Symbols\n\n## Strength\n\n| symbol | meaning · in code | first met |\n|---|---|---|\n"
+    rows = [*(f"{row} {first} |" for row in ROWS), *more]
+    return {"one": f"{page}\n{rest}\n{text}"}, table + "".join(f"{row}\n" for row in rows)
 
 
 # {guard: (arguments that it accepts, arguments that it refuses and the words of its one sentence)}
@@ -745,6 +763,37 @@ INPUTS = {
         [
             (("a.md", "[one](README.txt)"), "README.txt: there is no such file"),
             (("a.md", "`tools/guard.py`"), "tools/guard.py: there"),
+        ],
+    ),
+    guards.symbol_problems: (
+        [
+            met(),
+            met(
+                "${\\bar a} = \\mathrm{ln}\\,a_0^{a_{\\mathrm{lin}}}$, `$b$`, $\\text{if } e^a$\n```python\n$c$\n```\n"
+            ),
+            met("```{prf:lemma} So\n$a_0$\n```\n$$\na_1'\n$$\n```\n$b$\n```"),
+            met("$a_0$ and $a$\n````{dropdown} Proof\nLet $b$.\n```{math}\n```\n````\n"),
+            met("$a_0$, $a$\n```{admonition} Why\n:class: dropdown\n$b$\n```\n"),
+            met(
+                more=[
+                    "\n## What everybody writes\n\n| symbol | meaning | first met |\n|---|---|---|",
+                    "| $\\pi_i$ |  | [](one.ipynb) |",
+                ],
+                page="$a_0 a \\pi_2$",
+            ),
+        ],
+        [
+            (met("$a_0 + a + b$"), "one: uses b, which chapters/symbols.md lacks"),
+            (met("$a_0 a^{\\bar b}$"), "one: uses \\bar{b}, which"),
+            (met("$a_0 a e^{\\kappa_{\\mathrm{x}}}$"), "one: uses \\kappa, which"),
+            (met("$a_0 a$\n```{dropdown} Hint\nLook at $b$.\n```\n"), "one: uses b, which"),
+            (met(text=""), "one: uses symbols and has no fold"),
+            (met(text=FOLD_OF_THREE.replace("strength", "force")), "one: its fold 'Symbols of this page' is not"),
+            (met("$a_0 a$", rest="$x$"), "one: its fold 'Symbols of this page' is not", 3),
+            (met(more=["| $b_i$ | height |  |"]), "chapters/symbols.md: b_i is used on no page"),
+            (met("$a$"), "chapters/symbols.md: a_0 is used on no page"),
+            (met("$a$ $a_0$", more=["| $a$ | area | [](one.ipynb) |"]), "one: its fold", 2),
+            (met(first="[](two.ipynb)"), "chapters/symbols.md: the column 'first met' is not"),
         ],
     ),
 }
