@@ -105,10 +105,10 @@ def _fibonacci_ratios():
     source="none: about Lemma D.2",
     level="computed",
     chapter=CHAPTER,
-    statement=r"With $x = (a^2 + a - 1)\log n$: $0 < p - \frac{1}{1 + e^{-x}} \le \frac{1}{4(n-1)}$. "
-    r"So the curves of all $n$ are one curve over $x$, up to $\frac{1}{4(n-1)}$.",
+    statement=r"With $\xi = (a^2 + a - 1)\log n$: $0 < p - \frac{1}{1 + e^{-\xi}} \le \frac{1}{4(n-1)}$. "
+    r"So the curves of all $n$ are one curve over $\xi$, up to $\frac{1}{4(n-1)}$.",
     uses=["golden-ratio-law"],
-    control="x is computed with a² + a − 1 + this",
+    control="ξ is computed with a² + a − 1 + this",
     violations=(1e-310, 1e-300),
     tests="it needs more digits than the library's doubles have",
 )

@@ -18,7 +18,7 @@ def collapsed(n, a, beta=1):
     Returns
     -------
     float
-        x = (βa(1+a) − 1) log n, natural logarithm; the factor is computed exactly.
+        ξ = (βa(1+a) − 1) log n, natural logarithm; the factor is computed exactly.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def collapsed(n, a, beta=1):
 
     Notes
     -----
-    p = 1/(1 + e^{−z}) with z = x − log(1 − 1/n).  Extension.  Claims: golden-ratio-law, golden-ratio-collapse.
+    p = 1/(1 + e^{−z}) with z = ξ − log(1 − 1/n).  Extension.  Claims: golden-ratio-law, golden-ratio-collapse.
 
     Examples
     --------

@@ -67,7 +67,7 @@ QUANTITIES = {
     "gap": "gap of the threshold τ",
     "β": "inverse temperature $\\beta$",
     "degree": "degree $\\beta$",
-    "x = (a² + a − 1) log n": "$x = (a^2 + a - 1)\\,\\log n$",
+    "ξ = (a² + a − 1) log n": "$\\xi = (a^2 + a - 1)\\,\\log n$",
     "fires": "probability to fire",
     "share that fires": "share of networks that fire",
     "lead": "probability to fire, $D_1$ minus $D_0$",
@@ -88,11 +88,11 @@ QUANTITIES = {
     "right": "share of right answers",
     "loss": "best evaluation loss",
     "pairs": "number of pairs $n$",
-    "n ε": "$n$ times the format's spacing, $n\\varepsilon$",
+    "n ε": "$n$ times the format's spacing, $n\\varepsilon_{\\mathrm{mach}}$",
     "told apart": "columns that tell $D_0$ from $D_1$",
     "ε": "error of the entries ε",
     "share of class": "share of the large class",
-    "x": "share $x$ of large scores",
+    "x": "share $\\chi$ of large scores",
     "slack": "slack of the bound",
     "s": "threshold $s$",
     "tail": "probability of a sum $\\geq s$",
@@ -105,7 +105,7 @@ QUANTITIES = {
     "raw": "before the normaliser",
     "along": "along the difference, in noise",
     "across": "across it, in noise",
-    "bound": "bound $B$",
+    "bound": "bound $C$",
 }
 
 
