@@ -23,11 +23,11 @@ definition(
     mark="extension",
     source=SOURCE,
     chapter=CHAPTER,
-    statement=r"A memory has $n$ pairs: keys $k_1, \dots, k_n$ with values $e_1, \dots, e_n$, the unit vectors of "
-    r"$\mathbb{R}^n$. A query $q_i$ asks for the value of $k_i$, attention answers $\hat y_i = \sum_j f_{ij} e_j$, and "
-    r"the loss is $\frac1n \sum_i \frac12 \|e_i - \hat y_i\|^2$. Linear attention with $M$ features has the weights "
-    r"$f_{ij} = \langle \psi(q_i), \psi(k_j) \rangle / \sum_l \langle \psi(q_i), \psi(k_l) \rangle$, "
-    r"$\psi(\cdot) \in \mathbb{R}^M$.",
+    statement=r"A memory has $n$ pairs: keys $\mathbf{k}_1, \dots, \mathbf{k}_n$ with values $e_1, \dots, e_n$, the "
+    r"unit vectors of $\mathbb{R}^n$. A query $\mathbf{q}_j$ asks for the value of $\mathbf{k}_j$, attention answers "
+    r"$o_j = \sum_i f_{ji} e_i$, and the loss is $\frac1n \sum_j \frac12 \|e_j - o_j\|^2$. Linear attention with $M$ "
+    r"features has the weights $f_{ji} = \langle \psi(\mathbf{q}_j), \psi(\mathbf{k}_i) \rangle / "
+    r"\sum_{i'} \langle \psi(\mathbf{q}_j), \psi(\mathbf{k}_{i'}) \rangle$, $\psi(\cdot) \in \mathbb{R}^M$.",
 )
 
 
@@ -69,9 +69,9 @@ def recall_floor_holds(xp, broken=None):
     source=SOURCE,
     level="verified",
     chapter=CHAPTER,
-    statement=r"For softmax with scores $\langle q, k \rangle/\sqrt d$, width $d = 2$ is enough for every $n$: with "
-    r"$q_i = k_i$ evenly spread on the circle of radius $r$ the loss is at most $\varepsilon^2$, where $\varepsilon = "
-    r"(n-1)\exp\bigl(-\frac{r^2}{\sqrt2}(1 - \cos\frac{2\pi}{n})\bigr)$.",
+    statement=r"For softmax with scores $\langle \mathbf{q}, \mathbf{k} \rangle/\sqrt d$, width $d = 2$ is enough for "
+    r"every $n$: with $\mathbf{q}_i = \mathbf{k}_i$ evenly spread on a circle around 0 the loss is at most "
+    r"$(n-1)^2 \exp\bigl(-\sqrt2\,\|\mathbf{k}_1\|^2(1 - \cos\frac{2\pi}{n})\bigr)$.",
     uses=["def-recall"],
     control="two neighbouring keys have moved together by this share of their distance",
     violations=(1.1e-4, 1.35e-4),
@@ -185,9 +185,9 @@ def recall_reproduces(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter=CHAPTER,
-    statement=rf"Every stored run of linear attention without a feature map, $\psi(x) = x$ (${FEATURES}$ features, "
-    rf"three seeds), reached a loss of ${ENOUGH}$ at $n = 20$, after more than ${STEPS_RATIO}$ times the steps of any "
-    rf"run of elu+1. At $n = 100$ every one ended more than ${LEFT_ABOVE}$ above the floor.",
+    statement=r"Every stored run of linear attention without a feature map, $\psi(\mathbf{k}) = \mathbf{k}$ "
+    rf"(${FEATURES}$ features, three seeds), reached a loss of ${ENOUGH}$ at $n = 20$, after more than ${STEPS_RATIO}$ "
+    rf"times the steps of any run of elu+1. At $n = 100$ every one ended more than ${LEFT_ABOVE}$ above the floor.",
     uses=["recall-floor"],
     assumes="training to the stated rule; read from the stored table",
     # Between two kernels there is no third in the stored table.
