@@ -133,10 +133,11 @@ def cost_crossover(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter=CHAPTER,
-    statement=rf"In the stored measurement the time grows like $n^p$, with $p$ {_between('softmax')} for softmax ($n$ "
-    rf"from 4096 to 16384), {_between('linear')} for linear attention and {_between('token data')} for softmax on the "
-    rf"token data ($n$ from 4096 to 131072), and {_between('closed form')} for the closed form ($n$ from 2048 to "
-    r"131072): float64, least squares over the medians, $d = 34, 66, 130$.",
+    statement=rf"In the stored measurement the time grows like a power of $n$, with an exponent {_between('softmax')} "
+    rf"for softmax ($n$ from 4096 to 16384), {_between('linear')} for linear attention and "
+    rf"{_between('token data')} for softmax on the token data ($n$ from 4096 to 131072), and "
+    rf"{_between('closed form')} for the closed form ($n$ from 2048 to 131072): float64, least squares over "
+    r"the medians, $d = 34, 66, 130$.",
     uses=["attention-cost"],
     assumes=ONE_MACHINE,
     control="every time is multiplied by n to this power",
