@@ -32,7 +32,7 @@ const Numbers = (() => {
     "marked token's row": rowOfAttention("marked", 0),
     "every other row": rowOfAttention("other", 1),
     "place on the golden-ratio curve": [
-      ["x", "x = log(R/n)", (law) => (Number.isFinite(law.x) ? law.x.toPrecision(10) : "∞")],
+      ["x", "ξ = log(R/n)", (law) => (Number.isFinite(law.x) ? law.x.toPrecision(10) : "∞")],
     ],
   };
 
