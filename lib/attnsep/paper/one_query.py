@@ -337,7 +337,7 @@ def query_errors_bound(n, m, tau, low, high, spike):
     Returns
     -------
     QueryErrors
-        2^{−m}, or 1 where τ ≥ 2f_j − 1 for the least f_j that V_1 allows and the theorem says nothing; then m times
+        2^{−m}, or 1 where τ ≥ 2f_j* − 1 for the least f_j* that V_1 allows and the theorem says nothing; then m times
         the column bounds at τ (unions, so they may exceed 1).
 
     Raises
@@ -446,7 +446,7 @@ class QueryData:
     spike : float, optional
         κ: the marked token's score is κ log n.  None (the default) is V_0.
     position : int
-        Index j of the marked token, counted from 0.
+        Index j* of the marked token, counted from 0.
     d : int
         Width of A.
 
@@ -457,7 +457,7 @@ class QueryData:
 
     Notes
     -----
-    V_0: (A x)_i ∈ [ℓ, h] for all i.  V_1: (A x)_j = κ log n for one j, the others in [ℓ, h].
+    V_0: (A x)_i ∈ [ℓ, h] for all i.  V_1: (A x)_{j*} = κ log n for one j*, the others in [ℓ, h].
     Completed: the source card has neither the sets nor the constants.  Claim: query-data-matrices.
 
     Examples
@@ -564,8 +564,8 @@ class QueryData:
 
         Notes
         -----
-        A = v xᵀ/‖x‖² + B with B x = 0.  For small d the rows of B have about the length of v's part, so that rounding
-        in A x stays within a few units in the last place of the score.
+        A = v xᵀ/‖x‖² + A_⊥ with A_⊥ x = 0.  For small d the rows of A_⊥ have about the length of v's part, so that
+        rounding in A x stays within a few units in the last place of the score.
 
         Examples
         --------
@@ -672,7 +672,7 @@ def query_errors_exact(n, m, tau, low, high, spike, shape="flat"):
 
     Notes
     -----
-    Extreme, softmax on V_1: all ordinary scores h, which makes f_j least.  Proved: where τ < 2f_j − 1 for this f_j,
+    Extreme, softmax on V_1: all ordinary scores h, which makes f_j* least.  Proved: where τ < 2f_j* − 1 for this f_j*,
     one column exceeds τ with probability 1/2 on all of V_1 (claim spike-column-half).
     Extreme, elsewhere: the number of scores h that makes ‖f‖² largest.  Proved: no vector of the set has a larger
     ‖f‖² (claim norm-worst), so it is the worst one for Hoeffding's bound.  Not proved, and not true in general: that
@@ -780,13 +780,14 @@ def worst_scores(n, low, high, marked=0.0):
     Returns
     -------
     list of (score, count)
-        (ℓ, n − k) and (h, k).
+        (ℓ, n − n_h) and (h, n_h).
 
     Notes
     -----
     A norm over a positive linear form is quasi-convex, so a corner of [ℓ, h]^n attains the maximum.  With
-    Q = M² + (n−k)ℓ² + kh² and D = M + (n−k)ℓ + kh the sign of d(Q/D²)/dk is that of (h+ℓ)D − 2Q, which decreases
-    in k: so Q/D² rises up to k = ((h+ℓ)D_0 − 2Q_0)/(h²−ℓ²) and falls after it.  Without M this is n/(1 + h/ℓ).
+    Q = v² + (n−n_h)ℓ² + n_h h² and D = v + (n−n_h)ℓ + n_h h, v the one more score, the sign of d(Q/D²)/dn_h is that of
+    (h+ℓ)D − 2Q, which decreases in n_h: so Q/D² rises up to n_h = ((h+ℓ)D_0 − 2Q_0)/(h²−ℓ²) and falls after it.
+    Without v this is n/(1 + h/ℓ).
     Claim: norm-worst.
 
     Examples

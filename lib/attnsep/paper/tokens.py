@@ -184,7 +184,7 @@ class TokenData(Scaled):
 
     @property
     def marked_class(self) -> int:
-        """Class k* of the marked token, counted from 0; its column in the matrix is k* + 1."""
+        """Class of the marked token, counted from 0; in formulas it is k* = marked_class + 2, its column from 1 on."""
         return self.marked % (self.d - 2)
 
     @cached_property
@@ -329,14 +329,14 @@ def shortfall(data, signs, *, total=0, marked=0, own=0):
     Returns
     -------
     number or array
-        g·total − a·marked·y_1 − b·own·y_{k*} with g = gap + c(1 − y_d).
+        G·total − a·marked·y_1 − b·own·y_{k*} with G = gap + c(1 − y_d).
 
     Notes
     -----
     A row's output meets a column in √L (a·marked·y_1 + b Σ_k v_k y_k + c·total·y_d), and must exceed τ·total.  The
     formula is linear in the three weights.  In units of an ordinary token's weight, where the row sees N tokens, t of
     the marked token's class, they are R + N − 1, R and R + t − 1 with the gain R of the marked token.  So a row exceeds
-    τ if and only if b Σ_{k≠k*} t_k y_k > g(N−1) − b(t−1)y_{k*} + R(g − a y_1 − b y_{k*}).  A tie does not fire.
+    τ if and only if b Σ_{k≠k*} t_k y_k > G(N−1) − b(t−1)y_{k*} + R(G − a y_1 − b y_{k*}).  A tie does not fire.
     Completed.  Claims: column-threshold, column-ties, ragged-law.
 
     Examples
@@ -431,7 +431,7 @@ def weights(n, a, kernel="softmax", *, d=None):
 
     Notes
     -----
-    R/(R + n − 1), for top-k R/(R + k − 1): softmax p = 1/(1+(n−1)n^{−βa(1+a)}), q = 1/(1+(n−1)n^{−βa}), linear
+    R/(R + n − 1), for top-k R/(R + k_top − 1): softmax p = 1/(1+(n−1)n^{−βa(1+a)}), q = 1/(1+(n−1)n^{−βa}), linear
     p = q = (1+a)/(n+a).
     Source: Lemma D.2 (completed).  Claims: lemma-d-2-weights, linear-rows-equal, golden-ratio-law, kernel-weights.
 
