@@ -136,8 +136,9 @@ definition(
     source="Lemma D.2",
     level="verified",
     chapter=CHAPTER,
-    statement=r"Without normalisation, with $u_j = U$ at $j^*$ and $V$ elsewhere: $o_j/\sqrt{L} = (aU,\ \dots,\ "
-    r"c(U + (n-1)V))$, with $b(U + (t-1)V)$ at the class of $j^*$ and $b\,t\,V$ at every other class.",
+    statement=r"Without normalisation, let the entry of $u_j$ be $u_*$ at $j^*$ and $u_o$ elsewhere. Then "
+    r"$o_j/\sqrt{L}$ has the first entry $a u_*$, the last entry $c(u_* + (n-1)u_o)$, and between them "
+    r"$b(u_* + (t-1)u_o)$ at the class of $j^*$ and $b\,t\,u_o$ at every other class.",
     uses=["lemma-d-2-scores", "def-four-mechanisms"],
     control="the matrices have a larger by this",
     violations=(1e-18, 1e-12, 0.1),
@@ -232,8 +233,8 @@ def mechanism_2_no_normaliser(xp, broken=None):
     chapter=CHAPTER,
     statement=r"A reading of “softmax attention's normalization factor preserves information about relative attention "
     r"magnitudes that linear attention loses”: to keep the ratios of the weights is enough to separate $D_0$ from "
-    r"$D_1$, so at the card's $\tau$ normalised linear attention, which keeps them too, has "
-    r"$P[\text{fires on } D_1] - P[\text{fires on } D_0] \ge 0.9$ "
+    r"$D_1$, so at the card's $\tau$ normalised linear attention, which keeps them too, has a "
+    r"$P[\text{fires on } D_1] - P[\text{fires on } D_0]$ of at least $0.9$ "
     rf"({TRIED}, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["column-law", "mechanism-2-no-normaliser"],
@@ -257,7 +258,7 @@ def mechanism_2_normalising_preserves(xp, broken=None):
     level="computed",
     chapter=CHAPTER,
     statement=r"A reading of “linear attention's lack of this normalization causes information loss”, with $o_j = "
-    r"A^\top u_j$: at every threshold $P[\text{fires on } D_1] - P[\text{fires on } D_0] \le 0.05$ "
+    r"A^\top u_j$: at every threshold $P[\text{fires on } D_1] - P[\text{fires on } D_0]$ is at most $0.05$ "
     rf"({TRIED}, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["raw-column-law"],
@@ -430,8 +431,8 @@ ONE_THRESHOLD = (*SHAPES, (36_000, 9002))
     level="computed",
     chapter=CHAPTER,
     statement=r"Let $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$, $t = 4$. One threshold $\tau = \theta\sqrt{L}$ for "
-    r"$n = 1024$, $4096$, $16384$ and $36000$ needs amplification and normalisation together. Exp normalised has "
-    rf"$P[\text{{fires on }} D_1] - P[\text{{fires on }} D_0] > {SEPARATED}$ at each of these $n$, for "
+    r"$n = 1024$, $4096$, $16384$ and $36000$ needs amplification and normalisation together. Exp normalised has a "
+    rf"$P[\text{{fires on }} D_1] - P[\text{{fires on }} D_0]$ above ${SEPARATED}$ at each of these $n$, for "
     r"$\theta = c + 0.1$ and $m = 10$. For exp, linear and linear normalised, $m \in \{1, 10, 50\}$ and every "
     rf"$\theta > 0$ the difference is at most ${ONE_EIGHTH}$ at one or more of these $n$, and for $\theta \le {LOW}$ "
     r"at each of them.",

@@ -110,9 +110,10 @@ def values_closed(data, kernel="softmax", normalised=True):
 
     Notes
     -----
-    Without normalisation: √L (a U; b(U + (t−1)V) at k*, b t V at each other class; c(U + (n−1)V)), where U is the entry
-    of u at j* and V the entry elsewhere.  Exp: U, V = n^{(1+a)²}, n^{1+a} in the marked row and n^{1+a}, n in others;
-    linear: (1+a)²L, (1+a)L and (1+a)L, L.  Source: Lemma D.2 (completed).  Claim: raw-values-in-closed-form.
+    Without normalisation: √L (a u_*; b(u_* + (t−1)u_o) at k*, b t u_o at each other class; c(u_* + (n−1)u_o)), where
+    u_* is the entry of u at j* and u_o the entry elsewhere.  Exp: u_*, u_o = n^{(1+a)²}, n^{1+a} in the marked row and
+    n^{1+a}, n in others; linear: (1+a)²L, (1+a)L and (1+a)L, L.  Source: Lemma D.2 (completed).
+    Claim: raw-values-in-closed-form.
 
     Examples
     --------
@@ -132,7 +133,7 @@ def values_closed(data, kernel="softmax", normalised=True):
 
 
 def _raw_entries(data, kernel):
-    """Return (U, V) of both kinds of row: the entry of u at the marked token, and the entry elsewhere."""
+    """Return (u_*, u_o) of both kinds of row: the entry of u at the marked token, and the entry elsewhere."""
     own = 1 + float(data.a)
     exponents = ((own * own, own), (own, 1.0))
     if kernel == "linear":

@@ -65,6 +65,7 @@ QUANTITIES = {
     "a / √n": "strength of the mark $a / \\sqrt{n}$",
     "c": "constant entry $c$",
     "gap": "gap of the threshold τ",
+    "θ": "threshold τ / $\\sqrt{\\log n}$",
     "β": "inverse temperature $\\beta$",
     "degree": "degree $\\beta$",
     "ξ = (a² + a − 1) log n": "$\\xi = (a^2 + a - 1)\\,\\log n$",
