@@ -121,8 +121,8 @@ definition(
     source="Break condition of Mechanism 3",
     level="exact",
     chapter=CHAPTER,
-    statement=r"With $w = R/(R+n-1)$ a row exceeds $\tau$ if and only if "
-    r"$b\sum_{k \ne k^*} t_k y_k > g(n-1) - b(t_{k^*}-1)y_{k^*} + R\,(g - a y_1 - b y_{k^*})$, $g = 0.1 + c(1-y_d)$. "
+    statement=r"With $w = R/(R+n-1)$ a row exceeds $\tau$ if and only if $b\sum_{k \ne k^*} t_k y_k$ exceeds the sum "
+    r"of $G(n-1) - b(t_{k^*}-1)y_{k^*}$ and $R\,(G - a y_1 - b y_{k^*})$, $G = 0.1 + c(1-y_d)$. "
     r"So $\pi$ is the mean over eight signs of the tail of a weighted sum of signs: one binomial for each class size.",
     uses=["def-ragged-data", "column-threshold"],
     assumes="checked against all sign vectors, ties among them",
@@ -194,8 +194,8 @@ def ragged_softmax_fires(xp, broken=None):
     level="computed",
     chapter=CHAPTER,
     statement=r"While $a w < 0.1$ in every row: $\pi \le \sum_w \exp\bigl(-\frac{(0.1 - a w)^2}{2b^2Q_w}\bigr)$ "
-    r"with $Q_w = (w + (t_{k^*}-1)r)^2 + r^2\sum_{k \ne k^*} t_k^2$, $r = \frac{1-w}{n-1}$. So the theorem "
-    r"survives whenever $Q \to 0$.",
+    r"with $Q_w$ the sum of $(w + (t_{k^*}-1)r)^2$ and $r^2\sum_{k \ne k^*} t_k^2$, $r = \frac{1-w}{n-1}$. So the "
+    r"theorem survives whenever $Q \to 0$.",
     uses=["ragged-law", "column-hoeffding"],
     assumes="a w < 0.1 in every row; the bound is checked, its limit follows by hand",
     control="the law's gap is smaller by this",
@@ -270,7 +270,7 @@ def ragged_threshold_share(xp, broken=None):
     chapter=CHAPTER,
     statement=r"A strict reading of “(n = (d-2)t, specific parameter bounds) are violated”, that every violation "
     r"breaks the separation: with one token more than $n = 4(d-2)$, "
-    r"$P[F_{\exp} \text{ fires on } D_1] - P[F_{\exp} \text{ fires on } D_0] \le 0.1$ "
+    r"$P[F_{\exp} \text{ fires on } D_1]$ exceeds $P[F_{\exp} \text{ fires on } D_0]$ by at most $0.1$ "
     r"($d = 258$, $1026$, $m = 10$, $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["ragged-law"],
@@ -297,7 +297,7 @@ def break_3_sizes_must_match(xp, broken=None):
     chapter=CHAPTER,
     statement=r"A strict reading of “specific parameter bounds”, with the bound $a_0 \le 0.1$ that we completed, that "
     r"every violation breaks the separation: with $a_0 = 0.3$, "
-    r"$P[F_{\exp} \text{ fires on } D_1] - P[F_{\exp} \text{ fires on } D_0] \le 0.1$ "
+    r"$P[F_{\exp} \text{ fires on } D_1]$ exceeds $P[F_{\exp} \text{ fires on } D_0]$ by at most $0.1$ "
     rf"({TRIED}, $a_1 = 0.7$, $c = 0.5$).",
     expect="refuted",
     uses=["column-law"],
