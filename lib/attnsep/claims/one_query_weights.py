@@ -43,7 +43,7 @@ definition(
     mark="completed",
     source="section 3.3",
     chapter=CHAPTER,
-    statement=r"$u_{\exp}(A,x) = \exp(Ax)$ entrywise, and $f_{\exp}(A,x) = u_{\exp}(A,x) / \alpha_{\exp}(A,x)$.",
+    statement=r"$u_{\exp}(A,x) = \exp(Ax)$ entrywise, and $f_{\exp} = u_{\exp} / \alpha_{\exp}$.",
 )
 
 
@@ -64,7 +64,7 @@ definition(
     source="Lemma 4.1",
     chapter=CHAPTER,
     statement=r"Let $0 < \ell \le h$ and $\kappa > 0$. $V_0$: $(Ax)_i \in [\ell, h]$ for all $i$. "
-    r"$V_1$: one index $j$ has $(Ax)_j = \kappa \log n$, and $(Ax)_i \in [\ell, h]$ for all $i \ne j$.",
+    r"$V_1$: one index $j^*$ has $(Ax)_{j^*} = \kappa \log n$, and $(Ax)_i \in [\ell, h]$ for all $i \ne j^*$.",
 )
 
 
@@ -126,8 +126,9 @@ def _split(f, data):
     source="Foundational Learning, quick check 2; section 3.3",
     level="verified",
     chapter=CHAPTER,
-    statement=r"Let all scores be positive. Under softmax and linear attention alike $\sum_i f_i = 1$ and $f_i / f_k "
-    r"= u_i / u_k$: the normaliser scales all weights alike and leaves their ratios as $u$ made them.",
+    statement=r"Let all scores be positive. Under softmax and linear attention alike $\sum_i f_i = 1$ "
+    r"and $f_i / f_{i'} = u_i / u_{i'}$: the normaliser scales all weights alike and leaves their ratios "
+    r"as $u$ made them.",
     uses=["def-softmax-weights", "def-linear-weights"],
     assumes="all scores positive",
     control="one token is divided by α times 1 + this",
@@ -198,10 +199,10 @@ def linear_ignores_scale(xp, broken=None):
     source="Lemma 4.1",
     level="verified",
     chapter=CHAPTER,
-    statement=r"Every score vector $v$ of $V_0$ and $V_1$ is attained by real matrices: for any $x \ne 0$ and any $B$ "
-    r"with $Bx = 0$, $A = v x^\top / \|x\|^2 + B$ has $Ax = v$.",
+    statement=r"Every score vector $v$ of $V_0$ and $V_1$ is attained by real matrices: for any $x \ne 0$ and any "
+    r"$A_\perp$ with $A_\perp x = 0$, $A = v x^\top / \|x\|^2 + A_\perp$ has $Ax = v$.",
     uses=["def-query-data"],
-    control="B x = this × ‖x‖² instead of 0, in every row",
+    control="A_⊥ x = this × ‖x‖² instead of 0, in every row",
     violations=(1e-24, 1e-17),
     tests=(QueryData.matrix, query_scores),
 )
@@ -269,10 +270,10 @@ def _flat(kernel, band, xp, broken):
     source="Lemma 4.1",
     level="verified",
     chapter=CHAPTER,
-    statement=r"On $V_1$: $f_{\exp,j} \ge \dfrac{1}{1+(n-1)\,e^h n^{-\kappa}}$, and "
-    r"$f_{\exp,i} \le e^h n^{-\kappa}$ for every $i \ne j$.",
+    statement=r"On $V_1$: $f_{\exp,j^*} \ge \dfrac{1}{1+(n-1)\,e^h n^{-\kappa}}$, and "
+    r"$f_{\exp,i} \le e^h n^{-\kappa}$ for every $i \ne j^*$.",
     uses=["def-softmax-weights", "def-query-data", "query-data-matrices"],
-    assumes="(Ax)_j = κ log n, every other score in [ℓ, h]",
+    assumes="(Ax)_j* = κ log n, every other score in [ℓ, h]",
     control="the marked score lies below κ log n by this, the others at h",
     violations=(1e-18, 1e-12),
     tests=(QueryData.matrix, query_scores, Softmax.weights, one_query.softmax_spike),
@@ -294,10 +295,10 @@ def softmax_sees_the_spike(xp, broken=None):
     source="Lemma 4.1",
     level="verified",
     chapter=CHAPTER,
-    statement=r"On $V_1$, with $L = \log n$: $f_{\mathrm{lin},j} \le \dfrac{\kappa L}{\kappa L + (n-1)\ell}$, and "
-    r"$f_{\mathrm{lin},i} \le \dfrac{h}{(n-1)\ell + \kappa L}$ for every $i \ne j$.",
+    statement=r"On $V_1$, with $L = \log n$: $f_{\mathrm{lin},j^*} \le \dfrac{\kappa L}{\kappa L + (n-1)\ell}$, and "
+    r"$f_{\mathrm{lin},i} \le \dfrac{h}{(n-1)\ell + \kappa L}$ for every $i \ne j^*$.",
     uses=["def-linear-weights", "def-query-data", "query-data-matrices"],
-    assumes="(Ax)_j = κ log n, every other score in [ℓ, h]",
+    assumes="(Ax)_j* = κ log n, every other score in [ℓ, h]",
     control="the other scores lie below ℓ by this × ℓ",
     violations=(1e-18, 1e-13),
     tests=(QueryData.matrix, query_scores, Linear.weights, one_query.linear_spike),
@@ -319,10 +320,11 @@ def linear_misses_the_spike(xp, broken=None):
     source="none: about our constants",
     level="verified",
     chapter=CHAPTER,
-    statement=r"Let $r$ be $e^{h-\ell}$ for softmax and $h/\ell$ for linear attention. "
-    r"The largest weight on $V_0$ is $\dfrac{r}{r+n-1}$ and the smallest is $\dfrac{1}{1+(n-1)r}$; "
-    r"the bounds of (a) and (b) miss them by the factors $1 + \frac{r-1}{n}$ and $\frac{nr}{1+(n-1)r}$. "
-    r"On $V_1$ both bounds of $f_j$ are attained, and the bounds of $f_i$ exceed the weight of one score $h$ among "
+    statement=r"Let $\Lambda$ be $e^{h-\ell}$ for softmax and $h/\ell$ for linear attention. "
+    r"The largest weight on $V_0$ is $\dfrac{\Lambda}{\Lambda+n-1}$ and the smallest is $\dfrac{1}{1+(n-1)\Lambda}$; "
+    r"the bounds of (a) and (b) miss them by the factors $1 + \frac{\Lambda-1}{n}$ and "
+    r"$\frac{n\Lambda}{1+(n-1)\Lambda}$. "
+    r"On $V_1$ both bounds of $f_{j^*}$ are attained, and the bounds of $f_i$ exceed the weight of one score $h$ among "
     r"scores $\ell$ by the factors $1 + (e^h + (n-2)e^\ell)\,n^{-\kappa}$ (softmax) and "
     r"$1 + \frac{h-\ell}{(n-1)\ell + \kappa L}$ (linear).",
     uses=["lemma-4-1-softmax-flat", "lemma-4-1-linear-flat", "lemma-4-1-softmax-spike", "lemma-4-1-linear-spike"],
@@ -452,9 +454,10 @@ def linear_within_factor_two(xp, broken=None):
     source="none: about our constants",
     level="exact",
     chapter=CHAPTER,
-    statement=r"If $r > 2$ (with $r$ as in the sharp form above), some weight on $V_0$ lies below $\frac{1}{2n}$ "
-    r"exactly when $n > \frac{r-1}{r-2}$, and some weight lies above $\frac{2}{n}$ "
-    r"exactly when $n > \frac{2(r-1)}{r-2}$.",
+    statement=r"Let $\Lambda$ be $e^{h-\ell}$ for softmax and $h/\ell$ for linear attention. "
+    r"If $\Lambda > 2$, some weight on $V_0$ lies below $\frac{1}{2n}$ "
+    r"exactly when $n > \frac{\Lambda-1}{\Lambda-2}$, and some weight lies above $\frac{2}{n}$ "
+    r"exactly when $n > \frac{2(\Lambda-1)}{\Lambda-2}$.",
     uses=["lemma-4-1-sharp"],
     assumes="the corner with one small score below, the corner with one large score above",
     control="the corners are exchanged for mixtures of both: this × the wrong one",
@@ -481,7 +484,7 @@ def factor_two_breaks(xp, broken=None):
     level="verified",
     chapter=CHAPTER,
     statement=rf"With $\ell = \log {E_LOW}$, $h = \log {E_HIGH}$, $\kappa = {SPIKE}$ and every $n \ge 2$, on $V_1$: "
-    r"$f_{\exp,j} \ge \frac12$, while $f_{\mathrm{lin},i} \le \frac2n$ for every $i \ne j$.",
+    r"$f_{\exp,j^*} \ge \frac12$, while $f_{\mathrm{lin},i} \le \frac2n$ for every $i \ne j^*$.",
     uses=["lemma-4-1-softmax-spike", "lemma-4-1-linear-spike"],
     assumes="κ = 4",
     control="κ is lower by this",
@@ -507,9 +510,9 @@ def spike_with_defaults(xp, broken=None):
     source="Lemma 4.1",
     level="verified",
     chapter=CHAPTER,
-    statement=r"On $V_1$: $\dfrac{1}{1+(n-1)\,e^h n^{-\kappa}} \le f_{\exp,j} "
-    r"\le \dfrac{1}{1+(n-1)\,e^\ell n^{-\kappa}}$. So $f_{\exp,j} \to 1$ if $\kappa > 1$ "
-    r"and $f_{\exp,j} \to 0$ if $\kappa < 1$, as $n \to \infty$.",
+    statement=r"On $V_1$: $f_{\exp,j^*} \ge \dfrac{1}{1+(n-1)\,e^h n^{-\kappa}}$ and "
+    r"$f_{\exp,j^*} \le \dfrac{1}{1+(n-1)\,e^\ell n^{-\kappa}}$. So $f_{\exp,j^*} \to 1$ if $\kappa > 1$ "
+    r"and $f_{\exp,j^*} \to 0$ if $\kappa < 1$, as $n \to \infty$.",
     uses=["lemma-4-1-softmax-spike"],
     assumes="every ordinary score in [ℓ, h]; the limits checked at n = 10³⁰⁰ and |κ − 1| ≥ 0.05, to 10⁻⁶",
     control="the ordinary scores lie below ℓ by this",
