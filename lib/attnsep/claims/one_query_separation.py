@@ -27,7 +27,7 @@ definition(
     mark="completed",
     source="section 1.1: ReLU units",
     chapter=CHAPTER,
-    statement=r"$\mathrm{ReLU}(z) = \max(z, 0)$.",
+    statement=r"$\mathrm{ReLU}(s) = \max(s, 0)$.",
 )
 
 
@@ -36,7 +36,7 @@ definition(
     mark="completed",
     source="section 1.1: ReLU units; section 6 names τ",
     chapter=CHAPTER,
-    statement=r"$\mathrm{ReLU}_\tau(z) = \max(z - \tau, 0)$.",
+    statement=r"$\mathrm{ReLU}_\tau(s) = \max(s - \tau, 0)$.",
 )
 
 
@@ -45,8 +45,9 @@ definition(
     mark="completed",
     source="section 1.1: four-layer networks",
     chapter=CHAPTER,
-    statement=r"$Y \in \{\pm 1\}^{n \times m}$ is uniform, with columns $y^{(1)}, \dots, y^{(m)}$, and "
-    r"$F(A,x,Y) = \mathrm{ReLU}\bigl(\sum_{i \le m} \mathrm{ReLU}_\tau(\langle f(A,x), y^{(i)} \rangle)\bigr)$: "
+    statement=r"$Y \in \{\pm 1\}^{n \times m}$ is uniform, and "
+    r"$F(A,x,Y) = \mathrm{ReLU}\bigl(\sum_y \mathrm{ReLU}_\tau(\langle f(A,x), y \rangle)\bigr)$, "
+    r"the sum over the $m$ columns $y$ of $Y$: "
     r"$F_{\exp}$ with $f = f_{\exp}$, $F_{\mathrm{lin}}$ with $f = f_{\mathrm{lin}}$. $F$ fires if $F > 0$.",
 )
 
@@ -152,10 +153,10 @@ def linear_column_flat(xp, broken=None):
     level="exact",
     chapter=CHAPTER,
     statement=r"On $V_1$, for one column $\sigma$: "
-    r"$P[\langle f_{\exp}, \sigma \rangle \ge 2 f_{\exp,j} - 1] \ge \frac12$.",
+    r"$P[\langle f_{\exp}, \sigma \rangle \ge 2 f_{\exp,j^*} - 1] \ge \frac12$.",
     uses=["def-random-signs", "def-softmax-weights", "def-query-data"],
     assumes="non-negative weights that sum to 1",
-    control="this × f_j is taken from one ordinary weight, which turns negative, and given to another",
+    control="this × f_j* is taken from one ordinary weight, which turns negative, and given to another",
     violations=(0, 9e-5, 1.1e-4),
     tests=(sign_sums.tail,),
 )
@@ -181,12 +182,12 @@ def spiked_vectors():
     source="none: sharpens the bound for softmax on V_1",
     level="exact",
     chapter=CHAPTER,
-    statement=r"If $f_i \ge 0$, $\sum_i f_i = 1$, $f_j > \frac12$ and $1 - 2f_j \le \tau < 2f_j - 1$, then "
+    statement=r"If $f_i \ge 0$, $\sum_i f_i = 1$, $f_{j^*} > \frac12$ and $1 - 2f_{j^*} \le \tau < 2f_{j^*} - 1$, then "
     r"$P[\langle f, \sigma \rangle > \tau] = \frac12$: the marked sign alone decides. "
     r"So $P[F \text{ is silent}] = 2^{-m}$.",
     uses=["softmax-column-spike", "def-network-one-query"],
-    assumes="τ < 2f_j − 1",
-    control="τ = 2f_j − 1 + this",
+    assumes="τ < 2f_j* − 1",
+    control="τ = 2f_j* − 1 + this",
     violations=(-1e-9, 0),
     tests=(sign_sums.tail, sign_sums.fires_probability),
 )
@@ -210,11 +211,11 @@ def spike_column_half(xp, broken=None):
     level="verified",
     chapter=CHAPTER,
     statement=r"On $V_1$, with $L = \log n$: "
-    r"$\|f_{\mathrm{lin}}\|^2 \le \bigl(\frac{\kappa L}{\kappa L + (n-1)\ell}\bigr)^2 "
-    r"+ (n-1)\bigl(\frac{h}{(n-1)\ell + \kappa L}\bigr)^2 \le \bigl(\frac{\kappa L}{(n-1)\ell}\bigr)^2 "
-    r"+ \frac{h^2}{(n-1)\ell^2} = O\bigl(\tfrac{L^2}{n^2} + \tfrac1n\bigr)$.",
+    r"$\|f_{\mathrm{lin}}\|^2 \le N$, where $N = \frac{(\kappa L)^2 + (n-1)h^2}{(\kappa L + (n-1)\ell)^2}$. "
+    r"And $N \le \bigl(\frac{\kappa L}{(n-1)\ell}\bigr)^2 + \frac{h^2}{(n-1)\ell^2}$, so that "
+    r"$\|f_{\mathrm{lin}}\|^2 = O\bigl(\tfrac{L^2}{n^2} + \tfrac1n\bigr)$.",
     uses=["lemma-4-1-linear-spike"],
-    assumes="(Ax)_j = κ log n, every other score in [ℓ, h]",
+    assumes="(Ax)_j* = κ log n, every other score in [ℓ, h]",
     control="the other scores lie below ℓ by this × ℓ",
     violations=(1e-18, 1e-12),
     tests=(QueryData.matrix, one_query.linear_spike_norm),
@@ -239,10 +240,9 @@ def linear_spike_norm(xp, broken=None):
     level="computed",
     chapter=CHAPTER,
     statement=r"On $V_1$, for one column $\sigma$ and $s > 0$: $P[\langle f_{\mathrm{lin}}, \sigma \rangle \ge s] "
-    r"\le e^{-s^2/(2N)}$, $N = \bigl(\frac{\kappa L}{\kappa L + (n-1)\ell}\bigr)^2 "
-    r"+ (n-1)\bigl(\frac{h}{(n-1)\ell + \kappa L}\bigr)^2$.",
+    r"\le e^{-s^2/(2N)}$, where $N = \frac{(\kappa L)^2 + (n-1)h^2}{(\kappa L + (n-1)\ell)^2}$.",
     uses=["hoeffding-one-sided", "linear-spike-norm"],
-    assumes="(Ax)_j = κ log n, every other score in [ℓ, h]",
+    assumes="(Ax)_j* = κ log n, every other score in [ℓ, h]",
     control="the bound's exponent is larger by the factor 1 + this",
     violations=(0.0123, 0.0126),
     tests=(sign_sums.sum_law, one_query.linear_spike_column),
@@ -272,10 +272,10 @@ def _below_spiked(tails, n, high, marked, broken):
     source="none: which score vector is the hardest for the bound",
     level="exact",
     chapter=CHAPTER,
-    statement=r"Let $0 < \ell < h$, one score be $\eta \ge 0$, the other $n$ lie in $[\ell, h]$, and $f$ be "
-    r"proportional to all of them. The largest $\|f\|^2$ has $k$ scores $h$ and $n-k$ scores $\ell$, where $k$ is $x$ "
-    r"rounded up or down, $x = \frac{(h+\ell)(\eta+n\ell) - 2(\eta^2+n\ell^2)}{h^2-\ell^2}$ cut to $[0, n]$. "
-    r"With $\eta = 0$ it is at most $\frac{(h+\ell)^2}{4h\ell}\cdot\frac1n$.",
+    statement=r"Let $0 < \ell < h$, one score be $v_{j^*} \ge 0$, the other $n$ lie in $[\ell, h]$, and $f$ be "
+    r"proportional to all of them. The largest $\|f\|^2$ has $n_h$ scores $h$ and $n - n_h$ scores $\ell$, where $n_h$ "
+    r"is $\frac{(h+\ell)(v_{j^*}+n\ell) - 2(v_{j^*}^2+n\ell^2)}{h^2-\ell^2}$, cut to $[0, n]$ and rounded up or down. "
+    r"With $v_{j^*} = 0$ it is at most $\frac{(h+\ell)^2}{4h\ell}\cdot\frac1n$.",
     uses=["norm-at-most-max"],
     assumes="ℓ < h, every other score in [ℓ, h]; checked against a grid of scores",
     control="one score lies above h by this × h",
@@ -316,7 +316,7 @@ def _norm(scores):
     source="section 1.1: four-layer networks",
     level="verified",
     chapter=CHAPTER,
-    statement=r"$F > 0$ if and only if $\langle f, y^{(i)} \rangle > \tau$ for some column $i$. "
+    statement=r"$F > 0$ if and only if $\langle f, y \rangle > \tau$ for some column $y$. "
     r"So $P[F \text{ fires}] = 1 - (1-\pi)^m$ with $\pi = P[\langle f, \sigma \rangle > \tau]$, and $\le m\pi$.",
     uses=["def-network-one-query", "def-relu", "def-shifted-relu"],
     assumes="independent columns",
@@ -380,15 +380,15 @@ def firing_frequency(xp, broken=None):
     source="section 1.1, for one query",
     level="computed",
     chapter=CHAPTER,
-    statement=r"If $\kappa > 1$ and $0 < \tau < 2f_{\exp,j} - 1$: $P[F_{\exp} \text{ fires on } V_1] \ge 1 - 2^{-m}$, "
-    r"$P[F_{\exp} \text{ fires on } V_0] \le m\,e^{-\tau^2 n/(2e^{h-\ell})}$, "
-    r"$P[F_{\mathrm{lin}} \text{ fires on } V_0] \le m\,e^{-\tau^2 n\ell/(2h)}$ and "
-    r"$P[F_{\mathrm{lin}} \text{ fires on } V_1] \le m\,e^{-\tau^2/(2N)}$, where "
-    r"$N = \bigl(\frac{\kappa L}{\kappa L + (n-1)\ell}\bigr)^2 "
-    r"+ (n-1)\bigl(\frac{h}{(n-1)\ell + \kappa L}\bigr)^2$.",
+    statement=r"If $\kappa > 1$ and $0 < \tau < 2f_{\exp,j^*} - 1$: "
+    r"$F_{\exp}$ fires with probability at least $1 - 2^{-m}$ on $V_1$ "
+    r"and at most $m\,e^{-\tau^2 n/(2e^{h-\ell})}$ on $V_0$; "
+    r"$F_{\mathrm{lin}}$ fires with probability at most $m\,e^{-\tau^2 n\ell/(2h)}$ on $V_0$ "
+    r"and at most $m\,e^{-\tau^2/(2N)}$ on $V_1$, where "
+    r"$N = \frac{(\kappa L)^2 + (n-1)h^2}{(\kappa L + (n-1)\ell)^2}$.",
     uses=["spike-column-half", "softmax-column-flat", "linear-column-flat", "linear-column-spike"],
-    assumes="κ > 1 and 0 < τ < 2f_j − 1",
-    control="τ = 2f_j − 1 + this, for the least f_j",
+    assumes="κ > 1 and 0 < τ < 2f_j* − 1",
+    control="τ = 2f_j* − 1 + this, for the least f_j*",
     violations=(-1e-10, 1e-10),
     tests=(one_query.softmax_spike, one_query.query_errors_exact, one_query.query_errors_bound),
 )
@@ -484,9 +484,9 @@ def one_query_sizes(xp, broken=None):
 UP_TO = 400
 
 
-def _in_words(delta, words):
+def _in_words(delta):
     last, first, m = SIZES[delta]
-    return rf"$\delta = {delta}$, $m = {m}$ {words.format(first, first + 1, first + 2, last)}"
+    return rf"{first}, {first + 1}, and {first + 2} to {last} for $\delta = {delta}$, $m = {m}$"
 
 
 @claim(
@@ -496,11 +496,11 @@ def _in_words(delta, words):
     level="computed",
     chapter=CHAPTER,
     statement=rf"With the same data and $\delta = {NOT_MONOTONE[0]}$ or ${NOT_MONOTONE[1]}$ all four errors are at "
-    r"most $\delta$ at the smallest $n$ and not at the next one, whatever $m$ is; after that they stay at most "
-    r"$\delta$ up to the $n$ of the bound. "
-    rf"For {_in_words(NOT_MONOTONE[0], 'the smallest $n$ is {}, the next one {}, and they stay so from {} to {}')}; "
-    rf"for {_in_words(NOT_MONOTONE[1], 'it is {}, {}, and {} to {}')}. "
-    rf"For {_in_words(MONOTONE, 'the first $n$ is {}')}, and no $n$ from there to {UP_TO} fails.",
+    r"most $\delta$ at the smallest $n$ and not at the next one, whatever $m$ is; from the one after that they are at "
+    r"most $\delta$ again, up to the $n$ of the bound. "
+    rf"These $n$ are {_in_words(NOT_MONOTONE[0])}, and {_in_words(NOT_MONOTONE[1])}. "
+    rf"For $\delta = {MONOTONE}$, $m = {SIZES[MONOTONE][2]}$ the first $n$ is {SIZES[MONOTONE][1]}, "
+    rf"and no $n$ from there to {UP_TO} fails.",
     uses=["one-query-sizes"],
     assumes="flat scores",
     control="the second n is larger by this",

@@ -275,7 +275,7 @@ def linear_spike_norm(n, low, high, spike):
     Returns
     -------
     float
-        (κL/(κL+(n−1)ℓ))² + (n−1)(h/((n−1)ℓ+κL))², L = log n.
+        N = ((κL)² + (n−1)h²)/(κL+(n−1)ℓ)², L = log n.
 
     Notes
     -----
@@ -785,9 +785,9 @@ def worst_scores(n, low, high, marked=0.0):
     Notes
     -----
     A norm over a positive linear form is quasi-convex, so a corner of [ℓ, h]^n attains the maximum.  With
-    Q = v² + (n−n_h)ℓ² + n_h h² and D = v + (n−n_h)ℓ + n_h h, v the one more score, the sign of d(Q/D²)/dn_h is that of
-    (h+ℓ)D − 2Q, which decreases in n_h: so Q/D² rises up to n_h = ((h+ℓ)D_0 − 2Q_0)/(h²−ℓ²) and falls after it.
-    Without v this is n/(1 + h/ℓ).
+    Q the sum of the squared scores and D their sum, n_h of them h, the sign of the derivative of Q/D² in n_h is that of
+    (h+ℓ)D − 2Q, which decreases in n_h: so Q/D² rises up to n_h = ((h+ℓ)D_0 − 2Q_0)/(h²−ℓ²) and falls after it, with
+    Q_0 and D_0 those of n_h = 0.  Without a marked score this is n/(1 + h/ℓ).
     Claim: norm-worst.
 
     Examples
