@@ -18,8 +18,8 @@ definition(
     mark="completed",
     source="Foundational Learning: A1 ⊗ A2",
     chapter=CHAPTER,
-    statement=r"$(A_1 \otimes A_2)_{(j-1)n+i,\,(p-1)d+q} = (A_1)_{j,p}\,(A_2)_{i,q}$ "
-    r"for $i,j \in [n]$ and $p,q \in [d]$.",
+    statement=r"The entry of $A_1 \otimes A_2$ in row $(j-1)n+i$ and column $(k-1)d+k'$ is "
+    r"$(A_1)_{j,k}\,(A_2)_{i,k'}$, for $i,j \in [n]$ and $k,k' \in [d]$.",
 )
 
 
@@ -28,7 +28,7 @@ definition(
     mark="completed",
     source="Foundational Learning: A1 ⊗ A2",
     chapter=CHAPTER,
-    statement=r"$x = \mathrm{vec}(X) \in \mathbb{R}^{d^2}$ stacks the rows of $X$: $x_{(p-1)d+q} = X_{p,q}$.",
+    statement=r"$x = \mathrm{vec}(X) \in \mathbb{R}^{d^2}$ stacks the rows of $X$: $x_{(k-1)d+k'} = X_{k,k'}$.",
 )
 
 

@@ -5,7 +5,17 @@ carry the book.
 """
 
 from attnsep.figures.grammar import Band, Curve, Histogram, Region, Rule, Spot, Window
-from attnsep.figures.pictures import areas, boxes, circle, crowd, datasets, eight_patterns, four_layers, one_pass
+from attnsep.figures.pictures import (
+    areas,
+    boxes,
+    circle,
+    crowd,
+    datasets,
+    eight_patterns,
+    four_layers,
+    kronecker,
+    one_pass,
+)
 from attnsep.figures.plots import Map, chart, firing_dots, heat_maps, images, level_maps, matrices
 
 __all__ = [
@@ -28,6 +38,7 @@ __all__ = [
     "four_layers",
     "heat_maps",
     "images",
+    "kronecker",
     "level_maps",
     "matrices",
     "one_pass",

@@ -433,3 +433,68 @@ def boxes(panels, *, title, x, y):
         axes[0, 0].set_ylabel(axis_name(y))
         figure.supxlabel(axis_name(x), fontsize=11)
         return finished(figure, title)
+
+
+def _entries(axis, left, top, array, name):
+    """Draw a matrix into one axes, each entry a grey cell with its number, and its name over it."""
+    from matplotlib.patches import Rectangle
+
+    most = np.max(np.abs(array)) or 1
+    for (i, j), entry in np.ndenumerate(array):
+        shade = str(1 - 0.5 * abs(entry) / most)
+        axis.add_patch(Rectangle((left + j, top + i), 1, 1, facecolor=shade, edgecolor="white", linewidth=1))
+        words = f"{entry:g}".replace("-", "−")
+        axis.text(left + j + 0.5, top + i + 0.5, words, horizontalalignment="center", verticalalignment="center")
+    middle = left + np.shape(array)[1] / 2
+    axis.text(middle, top - 0.2, name, horizontalalignment="center", verticalalignment="bottom")
+
+
+def kronecker(A1, X, A2, *, row, title):
+    """Draw the scores of small matrices twice: as a product of three, and as a Kronecker product times vec(X).
+
+    Parameters
+    ----------
+    A1, A2 : array, shape (n, d)
+        The tokens that ask, and those that answer.
+    X : array, shape (d, d)
+        The weights that compare them.
+    row : int
+        The asking token whose row, block and scores are outlined, counted from 0.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    A1, X, A2 = np.asarray(A1), np.asarray(X), np.asarray(A2)
+    n, d = A1.shape
+    K, x, scores = np.kron(A1, A2), X.reshape(-1, 1), A1 @ X @ A2.T
+    start, below = -1.6 * d, n + 2.2  # where the first product begins, and the second
+    far = max(d * d + 4, start + 2 * d + n + 3.4)  # where the results stand
+    places = {  # name: matrix, left, top, rows of the outline
+        "$A_1$": (A1, start, 0, (row, 1)),
+        "$X$": (X, start + d + 0.9, 0, None),
+        "$A_2^{\\top}$": (A2.T, start + 2 * d + 1.8, 0, None),
+        "scores": (scores, far, 0, (row, 1)),
+        "$A_1 \\otimes A_2$": (K, 0, below, (row * n, n)),
+        "vec($X$)": (x, d * d + 1.2, below, None),
+        "scores, row by row": (K @ x, far + 1, below, (row * n, n)),
+    }
+    with style() as plt:
+        figure, axis = plt.subplots(figsize=(WIDTH, 0.5 + 0.29 * (below + n * n)))
+        for name, (array, left, top, outline) in places.items():
+            _entries(axis, left, top, array, name)
+            if outline:
+                box = ((left, top + outline[0]), array.shape[1], outline[1])
+                axis.add_patch(plt.Rectangle(*box, fill=False, edgecolor=PLAIN.colour, linewidth=2, zorder=4))
+        for block, entries in enumerate(A1):
+            words = "  ".join(f"{entry:g}$A_2$".replace("-", "−") for entry in entries)
+            axis.text(-0.3, below + n * (block + 0.5), words, horizontalalignment="right", verticalalignment="center")
+        for middle in (n / 2, below + n * n / 2):
+            axis.text(far - 0.8, middle, "=", horizontalalignment="center", verticalalignment="center")
+        for block in range(1, n):
+            axis.plot([0, d * d], [below + n * block] * 2, color=PLAIN.colour, linewidth=0.8)
+        axis.set(xlim=(start - 0.1, far + n + 0.3), ylim=(below + n * n + 0.1, -1))
+        axis.set_axis_off()
+        return finished(figure, title)

@@ -172,7 +172,9 @@ def matrices(arrays, *, title, blocks=None):
     """
     with style() as plt:
         ratios = [np.shape(array)[1] + 0.6 for array in arrays.values()]
-        figure, axes = plt.subplots(1, len(arrays), figsize=(WIDTH, 4.4), width_ratios=ratios, squeeze=False)
+        tall = 0.9 + 0.92 * WIDTH * max(len(array) for array in arrays.values()) / sum(ratios)
+        size = (WIDTH, min(4.4, tall))
+        figure, axes = plt.subplots(1, len(arrays), figsize=size, width_ratios=ratios, squeeze=False)
         for axis, (name, array) in zip(axes[0], arrays.items(), strict=True):
             array = np.asarray(array)
             axis.imshow(np.abs(array), cmap="Greys", vmin=0, vmax=1.6 * (np.max(np.abs(array)) or 1))

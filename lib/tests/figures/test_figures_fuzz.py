@@ -130,6 +130,12 @@ FIGURES = {
     },
     figures.eight_patterns: {"laws": some({"softmax": LAW}, {"softmax": LAW, "linear": LAW})},
     figures.four_layers: {"passes": some({"softmax": PASS, "linear": PASS}), "tau": some(0.6)},
+    figures.kronecker: {
+        "A1": some(np.ones((2, 2)), np.zeros((2, 2))),
+        "X": some(np.eye(2)),
+        "A2": some(-np.ones((2, 2))),
+        "row": some(0, 1),
+    },
     figures.chart: {"things": st.lists(CURVES, min_size=1, max_size=4)} | AXES,
     figures.level_maps: {
         "things": some(

@@ -164,3 +164,24 @@ def test_boxes_that_are_proved_are_light():
     light, dark = figure.axes[0].patches
     assert (light.get_bbox().extents.tolist(), dark.get_bbox().extents.tolist()) == ([0, 0, 1, 0.5], [0, 0.5, 1, 1])
     assert light.get_facecolor()[0] > 0.9 > 0.3 > dark.get_facecolor()[0]
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_both_products_of_the_tensor_trick_show_every_entry_and_outline_the_same_scores(row):
+    A1, X, A2 = np.array([[1, 2], [3, -1]]), np.array([[1, 5], [2, 3]]), np.array([[2, 0], [-1, 4]])
+    (axis,) = figures.kronecker(A1, X, A2, row=row, title="How?").axes
+    numbers = {text.get_position(): text.get_text() for text in axis.texts if text.get_text().lstrip("−").isdigit()}
+
+    def inside(box):
+        (left, top), (right, bottom) = box.get_bbox().get_points()
+        found = sorted((y, x, word) for (x, y), word in numbers.items() if left < x < right and top < y < bottom)
+        return [int(word.replace("−", "-")) for _, _, word in found]
+
+    boxes = [inside(patch) for patch in axis.patches if not patch.get_fill()]
+    scores, K = A1 @ X @ A2.T, np.kron(A1, A2)
+    block = K[2 * row : 2 * row + 2].ravel().tolist()
+    assert boxes == [A1[row].tolist(), scores[row].tolist(), block, scores[row].tolist()]
+    shown = sorted(int(word.replace("−", "-")) for word in numbers.values())
+    assert shown == sorted(np.concatenate([a.ravel() for a in (A1, X, A2, scores, K, X, scores)]).tolist())
+    labels = [text.get_text() for text in axis.texts if text.get_horizontalalignment() == "right"]
+    assert labels == ["1$A_2$  2$A_2$", "3$A_2$  −1$A_2$"]
