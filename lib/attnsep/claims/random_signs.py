@@ -71,8 +71,8 @@ def norm_squared(weights):
     level="exact",
     chapter=CHAPTER,
     statement=r"For weights $u_1 > 0$ and $u_2 = \dots = u_n > 0$, and $B \sim \mathrm{Bin}(n-1, \frac12)$: "
-    r"$P[u_1\sigma_1 + u_2 \sum_{i>1} \sigma_i \ge s] = "
-    r"\frac12 P[B \ge \frac12(n-1+\frac{s-u_1}{u_2})] + \frac12 P[B \ge \frac12(n-1+\frac{s+u_1}{u_2})]$.",
+    r"$P[u_1\sigma_1 + u_2 \sum_{i>1} \sigma_i \ge s]$ "
+    r"$= \frac12 P[B \ge \frac12(n-1+\frac{s-u_1}{u_2})]$ $+ \frac12 P[B \ge \frac12(n-1+\frac{s+u_1}{u_2})]$.",
     uses=["def-random-signs"],
     assumes="independent signs",
     control="the signs 1 to this are one and the same",

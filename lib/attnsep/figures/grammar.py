@@ -99,6 +99,8 @@ QUANTITIES = {
     "tail": "probability of a sum $\\geq s$",
     "log ratio": "log exact / log bound",
     "sum": "one column's sum $\\langle f, \\sigma\\rangle$",
+    "sum of signs": "sum with random signs",
+    "density": "how often, per unit of the sum",
     "draws": "number of draws",
     "time": "median time / ms",
     "entry": "entry of the row",
