@@ -30,10 +30,11 @@ definition(
     mark="completed",
     source="section 1.1: four-layer networks",
     chapter=CHAPTER,
-    statement=r"$Y \in \{\pm 1\}^{d \times m}$ is uniform, with columns $y^{(1)}, \dots, y^{(m)}$, and "
-    r"$F = \mathrm{ReLU}\bigl(\sum_{j \le n} \sum_{i \le m} \mathrm{ReLU}_\tau(\langle o_j, y^{(i)} \rangle)\bigr)$: "
-    r"$F_{\exp}$ with softmax, $F_{\mathrm{lin}}$ with linear attention. $F$ fires if $F > 0$. A single column is "
-    r"called $y$, with entries $y_1, \dots, y_d$; $y_{k^*}$ is the one that meets the class $k^*$ of $j^*$.",
+    statement=r"$Y \in \{\pm 1\}^{d \times m}$ is uniform, and "
+    r"$F = \mathrm{ReLU}\bigl(\sum_{j \le n} \sum_y \mathrm{ReLU}_\tau(\langle o_j, y \rangle)\bigr)$, where $y$ runs "
+    r"through the $m$ columns of $Y$: $F_{\exp}$ with softmax, $F_{\mathrm{lin}}$ with linear attention. $F$ fires if "
+    r"$F > 0$. A column $y$ has the entries $y_1, \dots, y_d$; $y_{k^*}$ is the one that meets the class $k^*$ of "
+    r"$j^*$.",
 )
 
 
@@ -82,9 +83,9 @@ def all_signs(d):
     chapter=CHAPTER,
     statement=r"In row $j$ let the marked token's weight be $R$ times any other (its gain), and let $S$ be the sum of "
     r"the $d-3$ signs of the other classes. Then $\langle o_j, y \rangle > \tau$ if and only if "
-    r"$b\,t\,S > g(n-1) - b(t-1)y_{k^*} + R\,(g - a y_1 - b y_{k^*})$ with $g = 0.1 + c(1 - y_d)$.",
+    r"$b\,t\,S > G(n-1) - b(t-1)y_{k^*}$ $+\, R\,(G - a y_1 - b y_{k^*})$ with $G = 0.1 + c(1 - y_d)$.",
     uses=["values-in-closed-form", "def-network-tokens", "def-threshold"],
-    control="g is smaller by this, so that ties exceed",
+    control="G is smaller by this, so that ties exceed",
     violations=(0, 1e-9),
     tests=(reference.matmul,),
 )
@@ -92,10 +93,10 @@ def column_threshold(xp, broken=None):
     for data, _, gains, columns in rational_columns():
         for y, sums in columns.items():
             first, own, *others, last = y
-            g = GAP + data.c * (1 - last) - exactly(broken)
+            G = GAP + data.c * (1 - last) - exactly(broken)
             left = data.b * data.t * sum(others)
             for R, total in zip(gains, sums, strict=True):
-                right = g * (data.n - 1) - data.b * (data.t - 1) * own + R * (g - data.a * first - data.b * own)
+                right = G * (data.n - 1) - data.b * (data.t - 1) * own + R * (G - data.a * first - data.b * own)
                 same = (total > data.c + data.gap) == (left > right)
                 yield Case(0 if same else -1, reached=_reached(data))
 
@@ -106,11 +107,11 @@ def column_threshold(xp, broken=None):
     source="Foundational Learning: Hoeffding inequality, made exact",
     level="exact",
     chapter=CHAPTER,
-    statement=r"$\pi = P[\langle o_j, y \rangle > \tau \text{ for some } j] = \frac18 \sum P\bigl[B > "
-    r"\frac{d-3+z}{2}\bigr]$, summed over the eight patterns of the signs $(y_1, y_{k^*}, y_d)$. Here $B$ is binomial "
-    r"with $d-3$ trials and probability $\frac12$, and $z = \min_R \frac{g(n-1) - b(t-1)y_{k^*} + R\,(g - a y_1 - "
-    r"b y_{k^*})}{b\,t}$ over the gains $R$ of all rows, with $g = 0.1 + c(1 - y_d)$. A tie $\langle o_j, y \rangle = "
-    r"\tau$ does not fire.",
+    statement=r"$\pi = P[\langle o_j, y \rangle > \tau \text{ for some } j]$ $= \frac18 \sum P\bigl[B > "
+    r"\frac{d-3+S_*}{2}\bigr]$, summed over the eight patterns of the signs $(y_1, y_{k^*}, y_d)$. Here $B$ is "
+    r"binomial with $d-3$ trials and probability $\frac12$, and $S_*$ is the smallest value of "
+    r"$\frac{G(n-1) - b(t-1)y_{k^*}}{b\,t}$ $+\, R\,\frac{G - a y_1 - b y_{k^*}}{b\,t}$ for the gains $R$ of all rows, "
+    r"with $G = 0.1 + c(1 - y_d)$. A tie $\langle o_j, y \rangle = \tau$ does not fire.",
     uses=["column-threshold"],
     assumes="checked against all sign vectors, ties among them",
     control="the law's gap is smaller by this, so that ties fire",
@@ -124,10 +125,10 @@ def column_law(xp, broken=None):
         fired = Fraction(sum(max(sums) > data.c + data.gap for sums in columns.values()), len(columns))
         stated = Fraction(0)
         for first, own, last in all_signs(3):
-            g = gap + data.c * (1 - last)
-            level, slope = g * (data.n - 1) - data.b * (data.t - 1) * own, g - data.a * first - data.b * own
-            z = min((level + R * slope) / (data.b * data.t) for R in gains)
-            plus = (k for k in range(data.d - 2) if k > (data.d - 3 + z) / 2)
+            G = gap + data.c * (1 - last)
+            level, slope = G * (data.n - 1) - data.b * (data.t - 1) * own, G - data.a * first - data.b * own
+            least = min((level + R * slope) / (data.b * data.t) for R in gains)
+            plus = (k for k in range(data.d - 2) if k > (data.d - 3 + least) / 2)
             stated += Fraction(sum(math.comb(data.d - 3, k) for k in plus), 8 * 2 ** (data.d - 3))
         yield equal(stated, fired, **_reached(data))
         law = tokens.Law(replace(data, gap=gap), kernel).column_probability()
@@ -148,8 +149,8 @@ TIES = (
     source="none: about ties",
     level="exact",
     chapter=CHAPTER,
-    statement=r"Let $g = 0.1 + c(1 - y_d)$. If $a y_1 + b y_{k^*} = g$, the gain $R$ cancels: whether the weights are "
-    r"rational or not, each row ties exactly if $b\,t\,S = g(n-1) - b(t-1)y_{k^*}$. With $a = 0.75$, $c = 0.35$, "
+    statement=r"Let $G = 0.1 + c(1 - y_d)$. If $a y_1 + b y_{k^*} = G$, the gain $R$ cancels: whether the weights are "
+    r"rational or not, each row ties exactly if $b\,t\,S = G(n-1) - b(t-1)y_{k^*}$. With $a = 0.75$, $c = 0.35$, "
     r"$n = 53$, $d = 55$ and $y_1 = y_d = 1 = -y_{k^*}$ this is $S = 8$: of the 52 other signs 31 plus signs fire, 30 "
     r"tie, and any number smaller than $0.1$ in $\tau = (c + 0.1)\sqrt{L}$ lets 30 fire.",
     uses=["column-threshold"],
@@ -160,8 +161,8 @@ TIES = (
 def column_ties(xp, broken=None):
     for n, t, a, c, (first, own, last) in TIES:
         a, c = Fraction(a), Fraction(c) + exactly(broken)
-        b, g = 1 - c, GAP + c * (1 - last)
-        S = (g * (n - 1) - b * (t - 1) * own) / (b * t)  # no R in it: the same for every row
+        b, G = 1 - c, GAP + c * (1 - last)
+        S = (G * (n - 1) - b * (t - 1) * own) / (b * t)  # no R in it: the same for every row
         for R in (Fraction(1), Fraction(7, 3), Fraction(10**9)):
             w, r = R / (R + n - 1), 1 / (R + n - 1)
             reached = {"n": n, "t": t, "a": float(a), "c": float(c)}

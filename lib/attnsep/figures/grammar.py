@@ -101,6 +101,8 @@ QUANTITIES = {
     "sum": "one column's sum $\\langle f, \\sigma\\rangle$",
     "sum of signs": "sum with random signs",
     "density": "how often, per unit of the sum",
+    "added": "entries added",
+    "so far": "sum so far, over $\\sqrt{\\log n}$",
     "draws": "number of draws",
     "time": "median time / ms",
     "entry": "entry of the row",
