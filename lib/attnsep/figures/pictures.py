@@ -8,7 +8,7 @@ import numpy as np
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import values
 from attnsep.figures._drawing import WIDTH, draw_rule, finished, ink, style, typeset
-from attnsep.figures.grammar import BOUND, CROWD, MARK, PLAIN, Rule, axis_name, look_of
+from attnsep.figures.grammar import BOUND, BOUND_DASH, CROWD, MARK, PLAIN, Rule, axis_name, look_of
 from attnsep.paper.network import network
 from attnsep.paper.tokens import PATTERNS, Law
 
@@ -37,13 +37,13 @@ def _named(axis, mechanism, more=""):
     axis.set_title(f"{mechanism}{more}", color=ink(look_of(mechanism).colour), fontweight="bold")
 
 
-def _bar(axis, row, share):
-    """Draw the mark's share as a bar, the crowd's behind it, and the number in words."""
+def _bar(axis, row, share, words):
+    """Draw the mark's share as a bar, the crowd's behind it, and words."""
     inside = share > 0.35
     axis.barh(row, 1 - share, left=share, color=CROWD, height=0.8)
     axis.barh(row, share, color=MARK.colour, height=0.8)
     look = {"color": "white" if inside else "black", "verticalalignment": "center"}
-    axis.text(0.03 if inside else share + 0.03, row, in_words(share), **look)
+    axis.text(0.03 if inside else share + 0.03, row, words, **look)
     axis.set_xlim(0, 1)
     axis.grid(False)
 
@@ -69,13 +69,63 @@ def crowd(n, shares, *, title):
         figure, axes = plt.subplots(1, len(shares), figsize=size, sharey=True, squeeze=False)
         for axis, (mechanism, found) in zip(axes[0], shares.items(), strict=True):
             for row, share in enumerate(found):
-                _bar(axis, row, share)
+                _bar(axis, row, share, in_words(share))
             _named(axis, mechanism)
             axis.set_xticks([0, 0.5, 1], ["0", "½", "1"])
             axis.set_yticks(range(len(n)), [f"{size:,}" for size in n])
         axes[0, 0].invert_yaxis()
         axes[0, 0].set_ylabel(axis_name("n"))
         figure.supxlabel("share of the mark in its own row; grey: all other tokens", fontsize=11)
+        return finished(figure, title)
+
+
+def _percent(share):
+    """Return a share in percent, in so many digits that what is not all does not read 100 %.
+
+    Examples
+    --------
+    >>> [_percent(share) for share in (0.25, 0.99922, 0.999913, 1)]
+    ['25 %', '99.92 %', '99.991 %', '100 %']
+    """
+    digits = 0 if share == 1 else max(0, math.ceil(-math.log10(1 - share)) - 2)
+    return f"{100 * share:.{digits}f} %"
+
+
+def proportions(marked, shares, *, level, title):
+    """Draw what share of all tokens is marked, and what share of the weight the marked ones get together.
+
+    Parameters
+    ----------
+    marked : dict of str to float
+        By what a row is called, the share of all tokens that are marked.
+    shares : dict of str to array, shape (k,)
+        By mechanism, the share of the weight for each row.
+    level : Rule
+        A threshold of the weight, upright; its words stand where no bar is.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with style() as plt:
+        size = (WIDTH, 1.25 + 0.42 * len(marked))
+        figure, axes = plt.subplots(1, 1 + len(shares), figsize=size, sharey=True, squeeze=False)
+        for axis, found in zip(axes[0], [[*marked.values()], *shares.values()], strict=True):
+            for row, share in enumerate(found):
+                _bar(axis, row, share, _percent(share))
+            axis.set_xticks([0, 0.5, 1], ["0", "½", "1"])
+        axes[0, 0].set_title("the tokens", fontweight="bold")
+        for axis, mechanism in zip(axes[0, 1:], shares, strict=True):
+            _named(axis, mechanism)
+            line = [level.x] * 2, [-0.5, len(marked) - 0.5]
+            axis.plot(*line, color="white", linewidth=3)  # the bars are too dark for a grey line alone
+            axis.plot(*line, color=BOUND, linestyle=BOUND_DASH, linewidth=1.4)
+            axis.text(level.x, -0.58, level.words, color=ink(BOUND), horizontalalignment="center")
+        axes[0, 0].set_yticks(range(len(marked)), [*marked])
+        axes[0, 0].set_ylim(len(marked) - 0.5, -1)
+        figure.supxlabel("share of the marked tokens (pink), left by number, else by weight", fontsize=11)
         return finished(figure, title)
 
 
@@ -295,7 +345,7 @@ def four_layers(passes, *, tau, title):
         )
         for (head, weights, entries, sums, end), (mechanism, found) in zip(axes.T, passes.items(), strict=True):
             _named(head, mechanism)
-            _bar(weights, 0, found.weight)
+            _bar(weights, 0, found.weight, in_words(found.weight))
             names = ("mark", "own\nclass", "other\nclass", "const.")
             bars = entries.bar(names, found.entries, color=(MARK.colour, CLASS, CLASS, CONSTANT))
             entries.bar_label(bars, [f"{entry:.2g}" for entry in found.entries])

@@ -123,6 +123,11 @@ FIGURES = {
     figures.circle: {"weights": some({"softmax": np.ones(3), "linear": np.eye(3)[0] + 1e-9}), "asked": some(0, 1)},
     figures.images: {"arrays": some({"0": np.zeros((2, 2)), "1": np.eye(3)}), "columns": some(1, 5)},
     figures.crowd: {"n": some([2, 10**6]), "shares": some({"softmax": [1.0, 0.5], "linear": [0.1, 1e-300]})},
+    figures.proportions: {
+        "marked": some({"a half": 0.5, "all": 1.0}),
+        "shares": some({"softmax": [1.0, 0.5], "linear": [0.1, 1e-300]}),
+        "level": some(figures.Rule(x=0.3, words="enough")),
+    },
     figures.datasets: {
         "arrays": some({"D_0": np.eye(4), "D_1": np.ones((6, 4))}),
         "marked": some(1),

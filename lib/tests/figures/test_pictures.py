@@ -45,6 +45,25 @@ def test_the_crowd_fills_what_the_mark_leaves():
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["10", "1,000"]
 
 
+def test_proportions_stand_beside_what_they_ought_to_be():
+    marked, shares = {"a tenth": 0.1, "half": 0.5}, {"softmax": [0.9, 0.9996], "linear": [0.3, 1]}
+    level = figures.Rule(x=0.4, words="enough")
+    figure = figures.proportions(marked, shares, level=level, title="How many?")
+    said = [["10 %", "50 %"], ["90 %", "99.96 %"], ["30 %", "100 %"]]
+    for axis, found, words in zip(figure.axes, [[*marked.values()], *shares.values()], said, strict=True):
+        bars = {(colour(bar), round(bar.get_y() + 0.4)): (bar.get_x(), bar.get_width()) for bar in axis.patches}
+        for row, share in enumerate(found):
+            assert bars[MAGENTA, row] == pytest.approx((0, share))
+            assert bars[CROWD.upper(), row] == pytest.approx((share, 1 - share))
+        assert [text.get_text() for text in axis.texts][:2] == words
+    for axis, (name, ink) in zip(figure.axes[1:], zip(shares, INKS, strict=True), strict=True):
+        assert (axis.get_title(loc="left"), axis._left_title.get_color()) == (name, ink)
+        assert [[*line.get_xdata()] for line in axis.lines] == [[0.4, 0.4]] * 2
+        assert axis.texts[-1].get_text() == "enough"
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["a tenth", "half"]
+    assert not figure.axes[0].lines
+
+
 def test_datasets_show_every_entry_and_differ_in_the_mark_alone():
     arrays = {}
     for name, a in (("D_0", 0.05), ("D_1", 0.7)):
