@@ -97,9 +97,9 @@ def count_values(xp, broken=None):
     source=SOURCE,
     level="exact",
     chapter=CHAPTER,
-    statement=r"$\pi = \frac14 \sum_{y_1, y_d = \pm 1} P\bigl[\frac{b}{d-2} S > g + c(1 - y_d) - a y_1 w\bigr]$ with "
-    r"a sum $S$ of $d - 2$ signs; $w$ is the mass in marked rows for $y_1 = 1$ and in unmarked rows for $y_1 = -1$. "
-    r"Equality does not fire.",
+    statement=r"$\pi$ is the mean, over the four pairs of signs $y_1, y_d = \pm 1$, of the probability that "
+    r"$\frac{b}{d-2} S > g + c(1 - y_d) - a y_1 w$, with a sum $S$ of $d - 2$ signs; $w$ is the mass in marked rows "
+    r"for $y_1 = 1$ and in unmarked rows for $y_1 = -1$. Equality does not fire.",
     uses=["count-values"],
     assumes="checked where all weights are rational: a = 1, 2, 4, and all sign vectors",
     control="the law's g is lower by this",
@@ -172,9 +172,9 @@ def _sizes(a, c):
     source=SOURCE,
     level="computed",
     chapter=CHAPTER,
-    statement=r"With $s = \frac a2 (w_{3/4} - w_{1/4})$ and $E(x) = e^{-x^2(d-2)/(2b^2)}$, linear attention fires on "
-    r"$A_{1/4}$ with probability at most $m\,E(s)$. On $A_{3/4}$ one column makes it fire with probability $\pi \ge "
-    r"\max\bigl(\frac18, \frac14(1 - E(s))\bigr)$, so it fires with probability at least $1 - (7/8)^m$. The constant "
+    statement=r"With $s = \frac a2 (w_{3/4} - w_{1/4})$ and $H(s) = e^{-s^2(d-2)/(2b^2)}$, linear attention fires on "
+    r"$A_{1/4}$ with probability at most $m\,H(s)$. On $A_{3/4}$ one column makes it fire with probability $\pi \ge "
+    r"\max\bigl(\frac18, \frac14(1 - H(s))\bigr)$, so it fires with probability at least $1 - (7/8)^m$. The constant "
     r"$\frac18$ is attained.",
     uses=["count-law", "hoeffding-one-sided"],
     assumes="a > 0",
@@ -217,7 +217,7 @@ def first_size(classes, a, factor=1):
     level="computed",
     chapter=CHAPTER,
     statement=r"Let $K = (1+a)(8+3a)/(8+5a)$ and $n^{a(1+a)} > 3K$, that is $n > n_0(a) = (3K)^{1/(a(1+a))}$. Then "
-    r"softmax has $\pi \ge \max\bigl(\frac18, \frac14(1 - E(s))\bigr)$ on $A_{1/4}$ and on $A_{3/4}$, where $s = aw "
+    r"softmax has $\pi \ge \max\bigl(\frac18, \frac14(1 - H(s))\bigr)$ on $A_{1/4}$ and on $A_{3/4}$, where $s = aw "
     r"- g > 0$ for its own mass $w$ in marked rows: it fires on both with probability at least $1 - (7/8)^m$.",
     uses=["count-law", "hoeffding-one-sided"],
     assumes="n > n₀(a)",
@@ -245,8 +245,8 @@ def counting_softmax(xp, broken=None):
     level="computed",
     chapter=CHAPTER,
     statement=r"Let $n > n_0(a)$ and $2c > a - g$. With the same signs $y$, softmax answers $A_{1/4}$ and $A_{3/4}$ "
-    r"differently (fires on one, is silent on the other) with probability at most $\frac m4\bigl(E(s) + 2E(g) + E(2c "
-    r"+ g - a)\bigr)$, where $s = aw_{1/4} - g$ for its own mass in marked rows.",
+    r"differently (fires on one, is silent on the other) with probability at most $\frac m4$ times $H(s) + 2H(g) + "
+    r"H(2c + g - a)$, where $s = aw_{1/4} - g$ for its own mass in marked rows.",
     uses=["counting-softmax"],
     assumes="n > n₀(a), 2c > a − g",
     control="the inverse temperature is 1 − this",
@@ -341,8 +341,8 @@ def counting_worked_instance(xp, broken=None):
     level="computed",
     chapter=CHAPTER,
     statement=r"Softmax with inverse temperature $\beta \ge 0$ has $R = n^{\beta a(1+a)}$ and masses $w_\rho$ in "
-    r"marked rows. Let $K_{1/4} = 3K$, $K_{3/4} = K/3$. On $A_\rho$: if $R < K_\rho$, then $\pi \le E(g - aw_\rho)$; "
-    r"if $R > K_\rho$, then $\pi \ge \max\bigl(\frac18, \frac14(1 - E(aw_\rho - g))\bigr)$. Linear attention has $R "
+    r"marked rows. Let $K_{1/4} = 3K$, $K_{3/4} = K/3$. On $A_\rho$: if $R < K_\rho$, then $\pi \le H(g - aw_\rho)$; "
+    r"if $R > K_\rho$, then $\pi \ge \max\bigl(\frac18, \frac14(1 - H(aw_\rho - g))\bigr)$. Linear attention has $R "
     r"= 1 + a$, and $K/3 < 1 + a < 3K$.",
     uses=["counting-linear", "counting-softmax"],
     assumes="a > 0, β ≥ 0; β at which R is within 10⁻⁶ of K_ρ among them",

@@ -436,7 +436,7 @@ def slack(data, kernel="softmax"):
 
 
 def miss_bound(data, s):
-    """Return exp(−s²(d − 2)/(2b²)), at least P[b S/(d − 2) ≥ s] for a sum S of d − 2 signs; 1 for s ≤ 0.
+    """Return H(s) = exp(−s²(d − 2)/(2b²)), at least P[b S/(d − 2) ≥ s] for a sum S of d − 2 signs; 1 for s ≤ 0.
 
     Examples
     --------
@@ -460,7 +460,7 @@ def differ_bound(data):
     Returns
     -------
     float
-        ¼E(s) + ½E(g) + ¼E(2c + g − a), E(x) = exp(−x²(d−2)/(2b²)), s = a w_{1/4} − g in the marked row; at most 1.
+        ¼H(s) + ½H(g) + ¼H(2c + g − a), H(s) = exp(−s²(d−2)/(2b²)), s = a w_{1/4} − g in the marked row; at most 1.
 
     Notes
     -----
