@@ -55,9 +55,9 @@ definition(
     statement=r"A kernel turns a row's scores $v_i$ into weights that sum to one. Proportional to $u(v_i)$: softmax "
     r"$e^{\beta v}$, linear $v$, degree $\beta$ $v^\beta$, squared ReLU $\max(v,0)^2$, Taylor $1+v+\frac12v^2$, "
     r"sigmoid $1/(1+e^{-v})$. To "
-    r"$\langle\psi(q),\psi(k_i)\rangle$: elu+1, ReLU, performer ($M$ random features). Softmax over fewer tokens: "
-    r"top-$k$ (ties to the lowest index), window (a number of places to either side). Projections: sparsemax, "
-    r"1.5-entmax. Hard: the largest scores share.",
+    r"$\langle\psi(\mathbf q),\psi(\mathbf k_i)\rangle$: elu+1, ReLU, performer ($M$ random features). Softmax over "
+    r"fewer tokens: top-k (ties to the lowest index), window (a number of places to either side). Projections: "
+    r"sparsemax, 1.5-entmax. Hard: the largest scores share.",
 )
 
 
@@ -72,9 +72,9 @@ definition(
     r"1$). $R$ is $n^{\beta \gamma a}$ for softmax; $1+a$ for linear and ReLU; $(1+a)^\beta$ for degree $\beta$ "
     r"(squared ReLU: 2); $\frac{u(\gamma(1+a)L)}{u(\gamma L)}$ with $u(v) = 1+v+\frac12v^2$ for Taylor; "
     r"$\frac{d+(1+a)\sqrt L}{d+\sqrt L}$ for elu+1; $\frac{1+n^{-\gamma}}{1+n^{-\gamma(1+a)}}$ for "
-    r"sigmoid. With $\Delta = \gamma aL$: sparsemax has $w = \min(1, \frac{1+(n-1)\Delta}{n})$; 1.5-entmax has $\sqrt "
-    r"w - \sqrt{\frac{1-w}{n-1}} = \frac\Delta2$ if $\Delta < 2$, else $w = 1$; hard attention has $w = 1$ if $a > "
-    r"0$. Top-$k$: as softmax, with $k$ in place of $n$ in the weight.",
+    r"sigmoid. Sparsemax has $w = \min(1, \frac{1+(n-1)\gamma aL}{n})$; 1.5-entmax has $\sqrt w - "
+    r"\sqrt{\frac{1-w}{n-1}} = \frac{\gamma aL}{2}$ if $\gamma aL < 2$, else $w = 1$; hard attention has $w = 1$ if "
+    r"$a > 0$. Top-k: as softmax, with the number $k_{\mathrm{top}}$ of kept tokens in place of $n$ in the weight.",
     uses=["def-kernels", "lemma-d-2-weights"],
     control="the matrix has a larger a by this",
     violations=(1e-18, 1e-9),
@@ -130,9 +130,10 @@ RATIONAL = ("softmax", "softmax:2", "linear", "polynomial:3", "squared-relu", "s
     source=QUESTION,
     level="exact",
     chapter=CHAPTER,
-    statement=r"With its gains $R$ every kernel but window, performer and top-$k$ has the exact law of one column "
-    r"that softmax has with $n^{a(1+a)}$ and $n^a$: eight signs times a binomial sum. For top-$k$ the sum runs over "
-    r"the $k$ tokens that are kept, class by class. Checked against all $2^d$ sign vectors where $R$ is rational.",
+    statement=r"With its gains $R$ every kernel but window, performer and top-k has the exact law of one column "
+    r"that softmax has with $n^{a(1+a)}$ and $n^a$: eight signs times a binomial sum. For top-k the sum runs over the "
+    r"$k_{\mathrm{top}}$ tokens that are kept, class by class. Checked against all $2^d$ sign vectors where $R$ is "
+    r"rational.",
     uses=["kernel-weights", "column-law", "ragged-law"],
     control="the law's gap is smaller by this, so that ties fire",
     violations=(0, 1e-9),
@@ -176,7 +177,7 @@ GRID = tuple(product(((128, 34), (512, 130), (2048, 514), (2046, 2048)), (0, "0.
     chapter=CHAPTER,
     statement=r"If $(a+b)w > 0.1$ in some row, that is $a + b > 0.1$ and $R > \frac{n-1}{10(a+b)-1}$, then $\pi \ge "
     r"\frac1{16}$, so that $P[F \text{ fires}] \ge 1 - (\frac{15}{16})^m$: for every kernel whose rows give all "
-    r"ordinary tokens that they see the same weight (top-$k$ and windows: the number of tokens seen in place of "
+    r"ordinary tokens that they see the same weight (top-k and windows: the number of tokens seen in place of "
     r"$n$). The constant $\frac1{16}$ is attained.",
     uses=["kernel-law-exact"],
     control="a is smaller by this where hard attention has a + b = 0.11",
@@ -240,8 +241,8 @@ def _needed_gain(visible, reach):
     level="computed",
     chapter=CHAPTER,
     statement=r"If $(a+b)w < 0.1$ in every row, with rows that see all tokens and give ordinary ones the same "
-    r"weight, then $\pi \le \sum_w \exp\bigl(-\frac{(0.1-(a+b)w)^2}{2b^2}(d-2)(1-\frac1n)^2\bigr)$ over the distinct "
-    r"rows.",
+    r"weight, then $\pi \le \sum_w e^{-s_w^2/2}$ over the distinct rows, with $s_w = \frac{0.1-(a+b)w}{b}\,\sqrt{d-2}"
+    r"\,(1-\frac1n)$.",
     uses=["kernel-law-exact", "hoeffding-one-sided"],
     control="the bound's exponent is larger by the factor 1 + this",
     violations=(0.01, 0.012),
@@ -305,7 +306,7 @@ SIMULATED = (*ONE_GAIN, "topk:16", "topk:100")
     level="sampled",
     chapter=CHAPTER,
     statement=r"Over 400 random networks with $m = 10$, matrices of $D_0$ ($a_0 = 0.1$) and $D_1$ ($a_1 = 0.8$) with "
-    r"$(n, d) = (128, 34), (512, 130), (2048, 130)$ and $c = 0.5$ make 16 kernels fire as often as the exact law "
+    r"$(n, d) = (128, 34)$, $(512, 130)$, $(2048, 130)$ and $c = 0.5$ make 16 kernels fire as often as the exact law "
     r"says: each of the 96 probabilities lies in the Clopper–Pearson interval of level $1 - 10^{-9}$ around its "
     r"frequency.",
     uses=["kernel-law-exact"],
@@ -440,12 +441,12 @@ TOP_16, TOP_256, TOP_STRONG = 0.7, 0.004, 0.99
     source=QUESTION,
     level="computed",
     chapter=CHAPTER,
-    statement=r"Top-$k$ needs $k$ large: few kept tokens do not average out. At $n = 8192$, $d = 2050$, $a_0 = 0.1$, "
+    statement=r"Top-k must keep many tokens: few do not average out. At $n = 8192$, $d = 2050$, $a_0 = 0.1$, "
     r"$a_1 = 0.8$, $c = 0.5$, $m = 10$ it fires on $D_0$ with probability above "
-    rf"${TOP_16}$ for $k = 16$, below ${TOP_256}$ from $k = 256$ on (powers of two), and on $D_1$ with probability "
-    rf"above ${TOP_STRONG}$.",
+    rf"${TOP_16}$ for $k_{{\mathrm{{top}}}} = 16$, below ${TOP_256}$ from $k_{{\mathrm{{top}}}} = 256$ on (powers of "
+    rf"two), and on $D_1$ with probability above ${TOP_STRONG}$.",
     uses=["kernel-law-exact"],
-    control="k = 256 is smaller by this",
+    control="256 kept tokens are fewer by this",
     violations=(6, 7),
     tests=(tokens.law, tokens.Law.fires),
 )
@@ -548,9 +549,9 @@ NARROW, WIDE, LOUD, QUIET = 16, 256, 0.8, 0.2
     level="sampled",
     chapter=CHAPTER,
     statement=r"At $n = 2048$, $d = 514$, $a_0 = 0.1$, $a_1 = 0.8$, $c = 0.5$, $m = 10$ softmax over the tokens at "
-    rf"most $w$ places away fires on $D_0$ with probability above ${LOUD}$ for $w = {NARROW}$, and below "
-    rf"${QUIET}$ for $w = {WIDE}$; on $D_1$ above ${LOUD}$ for both. Many rows average few signs each, "
-    r"and one of them is enough.",
+    rf"most ${NARROW}$ places away fires on $D_0$ with probability above ${LOUD}$, and over those at most ${WIDE}$ "
+    rf"places away with probability below ${QUIET}$; on $D_1$ above ${LOUD}$ for both. Many rows average few signs "
+    r"each, and one of them is enough.",
     uses=["sampled-kernels"],
     assumes="200 networks; intervals of level 1 − 10⁻⁹",
     control="the wide window is smaller by this",

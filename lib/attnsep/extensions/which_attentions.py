@@ -29,7 +29,7 @@ def fired_networks(rng, data, m, kernel, *, draws=1000):
     m : int
         Number of sign columns, at least 1.
     kernel : Kernel or str
-        One that ``gains.has_gain`` does not know, such as ``performer:M`` or ``window:w``.
+        One that ``gains.has_gain`` does not know, such as ``performer:256`` or ``window:40``.
     draws : int
         Number of networks, at least 1.
 
