@@ -75,7 +75,7 @@ def random_point(rng):
     chapter=CHAPTER,
     statement=r"The map decides ties exactly. Lowering the gap $0.1$ by $10^{-30}$ adds the mass of a tie to $\pi$: "
     r"$\binom{52}{30}/2^{55}$ for softmax at $n=53$, $d=55$, $a=0.75$, $c=0.35$, and "
-    r"$\binom{10k}{6k}/2^{10k+1}$ for both attentions at $a=0$, $c=0.5$, $n=d-2=10k$, $k = 1, \dots, 20$.",
+    r"$\binom{n}{3n/5}/2^{n+1}$ for both attentions at $a=0$, $c=0.5$, $n = d-2 = 10, 20, \dots, 200$.",
     uses=["map-is-the-law", "column-ties"],
     control="c is larger by this, so that nothing ties",
     violations=(1e-20, 0.0001),
