@@ -53,9 +53,10 @@ def _true(statement, **reached):
     source=SOURCE,
     level="exact",
     chapter=CHAPTER,
-    statement=r"Let $K \in \mathbb{R}^{n \times d}$ have the keys as rows. Linear attention gives $q$ and $\lambda q$ "
-    r"the same weights for every $\lambda \ne 0$, where $\langle Kq, \mathbf{1}_n \rangle \ne 0$. Softmax gives $q$ "
-    r"and $q'$ the same weights if and only if all entries of $K(q' - q)$ are equal.",
+    statement=r"Let $\mathbf K \in \mathbb{R}^{n \times d}$ have the keys as rows. Linear attention gives $\mathbf q$ "
+    r"and $\lambda \mathbf q$ the same weights for every $\lambda \ne 0$, where $\langle \mathbf K \mathbf q, "
+    r"\mathbf{1}_n \rangle \ne 0$. Softmax gives $\mathbf q$ and $\mathbf q'$ the same weights if and only if all "
+    r"entries of $\mathbf K(\mathbf q' - \mathbf q)$ are equal.",
     uses=["linear-ignores-scale", "softmax-ignores-shifts"],
     assumes="whole numbers; for softmax times log 2, so that its weights are rational",
     control="the first entry of λq is larger by this",
@@ -128,12 +129,13 @@ def _largest_weights(B, n, d):
     source=SOURCE,
     level="verified",
     chapter=CHAPTER,
-    statement=r"Let $q, k_1, \dots, k_n \in [-B, B]^d$ and let the scores be $\langle q, k_i \rangle / d$. No softmax "
-    r"weight exceeds $\frac{1}{1 + (n-1)e^{-2B^2}} \le \frac{1}{n} e^{2B^2}$, and some $q, k_i$ attain the first "
-    r"bound. So a weight $w$ with $wn \ge 1$ needs $B \ge \sqrt{\frac12 \log(wn)}$.",
+    statement=r"Let $\mathbf q, \mathbf k_1, \dots, \mathbf k_n \in [-\Gamma, \Gamma]^d$ and let the scores be "
+    r"$\langle \mathbf q, \mathbf k_i \rangle / d$. No softmax weight exceeds "
+    r"$\frac{1}{1 + (n-1)e^{-2\Gamma^2}} \le \frac{1}{n} e^{2\Gamma^2}$, and some $\mathbf q, \mathbf k_i$ attain the "
+    r"first bound. So a weight $w$ with $wn \ge 1$ needs $\Gamma \ge \sqrt{\frac12 \log(wn)}$.",
     uses=["lemma-4-1-sharp"],
-    assumes="all entries in [−B, B]",
-    control="the entries reach (1 + this) B",
+    assumes="all entries in [−Γ, Γ]",
+    control="the entries reach (1 + this) Γ",
     violations=(1e-18, 1e-11, 0.5),
     tests=(query_scores, Softmax.weights),
 )
@@ -153,10 +155,10 @@ def spike_needs_root_log_entries(xp, broken=None):
     source=SOURCE,
     level="verified",
     chapter=CHAPTER,
-    statement=r"Let $k$ be Gaussian with mean 0 and covariance $\Sigma$. Then $E[e^{\langle q, k \rangle} k] / "
-    r"E[e^{\langle q, k \rangle}] = \Sigma q$: over independent such tokens, each its own key and value, softmax "
-    r"attention tends to $\Sigma q$ almost surely as $n \to \infty$, and so does "
-    r"$\frac1n \sum_i \langle q, k_i \rangle k_i$.",
+    statement=r"Let $\mathbf k$ be Gaussian with mean 0 and covariance $\Sigma$. Then $\mathbb E[e^{\langle \mathbf q, "
+    r"\mathbf k \rangle} \mathbf k] / \mathbb E[e^{\langle \mathbf q, \mathbf k \rangle}] = \Sigma \mathbf q$: over "
+    r"independent such tokens, each its own key and value, softmax attention tends to $\Sigma \mathbf q$ almost surely "
+    r"as $n \to \infty$, and so does $\frac1n \sum_i \langle \mathbf q, \mathbf k_i \rangle \mathbf k_i$.",
     uses=["def-softmax-weights"],
     assumes="Gaussian tokens; the expectations are checked by quadrature in two dimensions, "
     "the limits follow by the law of large numbers",
@@ -250,10 +252,10 @@ def memories():
     source=SOURCE,
     level="exact",
     chapter=CHAPTER,
-    statement=r"Linear attention answers from $(K^\top V, K^\top \mathbf{1}_n)$: for values of width $w$ these are "
-    r"$d(w+1)$ numbers, however large $n$. Two memories $V \ne V'$ with the same keys and the same such state exist if "
-    r"and only if the keys are linearly dependent, so whenever $n > d$. If the keys are distinct, softmax answers some "
-    r"query differently.",
+    statement=r"Linear attention answers from $(\mathbf K^\top \mathbf V, \mathbf K^\top \mathbf{1}_n)$: for values of "
+    r"width $d_v$ these are $d(d_v+1)$ numbers, however large $n$. Two memories $\mathbf V \ne \mathbf V'$ with the "
+    r"same keys and the same such state exist if and only if the keys are linearly dependent, so whenever $n > d$. If "
+    r"the keys are distinct, softmax answers some query differently.",
     uses=["attention-streams"],
     assumes="distinct keys, whole numbers; softmax at log 2 times whole scores",
     control="one entry of V' − V is larger by this",
