@@ -41,10 +41,10 @@ definition(
     source="none: repairs Mechanism 3",
     chapter=CHAPTER,
     statement=r"A fair coin chooses $D_0$ or $D_1$, with strengths $a_0 \ne a_1$ and all else equal. The attention "
-    r"output $O_i \in \mathbb{R}^{n \times d}$ ($i = 0, 1$, rows $o_1, \dots, o_n$) is seen as $\tilde O = O_i + \nu "
-    r"Z$, where the $nd$ entries of $Z$ are independent standard Gaussians and $\nu > 0$. A readout is any function of "
-    r"$\tilde O$ that answers 0 or 1. It may know $j^*$ and every parameter. Its accuracy is the probability that it "
-    r"is right. $\Delta = \|O_1 - O_0\|_F$.",
+    r"output, $O_0$ or $O_1 \in \mathbb{R}^{n \times d}$ (rows $o_1, \dots, o_n$), is seen as $\tilde O = O + \nu Z$, "
+    r"where $O$ is the one of the two, the $nd$ entries of $Z$ are independent standard Gaussians and $\nu > 0$. A "
+    r"readout is any function of $\tilde O$ that answers 0 or 1. It may know $j^*$ and every parameter. Its accuracy "
+    r"is the probability that it is right. $\Delta = \|O_1 - O_0\|$ is the root of the sum of the squared differences.",
 )
 
 
@@ -134,7 +134,7 @@ def noise_free_output(xp, data, kernel):
     level="verified",
     chapter=CHAPTER,
     statement=r"Let a row give $j^*$ the weight $w_0$ on $D_0$ and $w_1$ on $D_1$. The two rows have the distance "
-    r"$\sqrt{L}\,\bigl[(a_1 w_1 - a_0 w_0)^2 + b^2 \frac{n(n-t)}{(n-1)^2} (w_1 - w_0)^2\bigr]^{1/2}$, and "
+    r"$\sqrt{L}\,\bigl[(a_1 w_1 - a_0 w_0)^2$ $+\ b^2 \frac{n(n-t)}{(n-1)^2} (w_1 - w_0)^2\bigr]^{1/2}$, and "
     r"$\Delta^2$ is "
     r"the sum of the squares over the marked row and $n - 1$ equal others.",
     uses=["values-in-closed-form", "def-noisy-readout"],
@@ -157,9 +157,9 @@ def readout_distance(xp, broken=None):
     source="none: repairs Mechanism 3",
     level="exact",
     chapter=CHAPTER,
-    statement=r"For linear attention and $a_1 > a_0$: $\Delta^2 = \frac{nL\,(a_1-a_0)^2}{(n+a_0)^2(n+a_1)^2}"
-    r"\bigl[(n(1+a_0+a_1) + a_0a_1)^2 + b^2 n(n-t)\bigr]$, so "
-    r"$(a_1-a_0)\sqrt{L/n} \le \Delta \le (a_1-a_0)\sqrt{(1+a_0+a_1)^2 + b^2}\,\sqrt{L/n}$: it fades.",
+    statement=r"For linear attention and $a_1 > a_0$: $\Delta^2 = \frac{nL\,(a_1-a_0)^2}{(n+a_0)^2(n+a_1)^2}$ "
+    r"$\bigl[(n(1+a_0+a_1) + a_0a_1)^2$ $+\ b^2 n(n-t)\bigr]$, so $\Delta$ is at least $(a_1-a_0)\sqrt{L/n}$ "
+    r"and at most $\sqrt{(1+a_0+a_1)^2 + b^2}$ times as large: it fades.",
     uses=["readout-distance", "linear-rows-equal"],
     assumes="normalised linear attention",
     control="D_1 has a1 larger by this",
@@ -303,7 +303,8 @@ def readout_separation(xp, broken=None):
     chapter=CHAPTER,
     statement=r"Without its normaliser, linear attention hides nothing from a readout: for the outputs "
     r"$A_3^\top u_{\mathrm{lin}}$ "
-    r"the distance is at least $\sqrt{n-1}\,\bigl(a_1(1+a_1) - a_0(1+a_0)\bigr) L^{3/2}$, which grows without bound.",
+    r"the distance is at least $\sqrt{n-1}\,\bigl(a_1(1+a_1) - a_0(1+a_0)\bigr)$ $\cdot\, L^{3/2}$, "
+    r"which grows without bound.",
     uses=["def-noisy-readout", "lemma-d-2-scores"],
     # The bound counts the first entries alone, and the others add to the distance: this is the room that they leave.
     control="every row is divided by the power α^this of its normaliser",
@@ -364,11 +365,11 @@ def _class_rows(n, d, a, b):
     chapter=CHAPTER,
     statement=r"Let $a_0 = 0.05$, $a_1 = 0.7$, $c = 0.5$, $t = 4$, and round $\langle o_{\mathrm{lin}}, y "
     r"\rangle$ to bfloat16, "
-    r"float16 or float32, with spacing $\varepsilon = 2^{-7}, 2^{-10}, 2^{-23}$ at 1. Of all sign columns "
-    r"$y$, more than "
-    r"99 % get different numbers on $D_0$ and $D_1$ at $n = 1/\varepsilon$, and fewer than 40 % at $n \approx "
-    r"10/\varepsilon$; "
-    r"in the two short formats fewer than 5 % at $n \approx 100/\varepsilon$.",
+    r"float16 or float32, with spacing $\varepsilon_{\mathrm{mach}} = 2^{-7}, 2^{-10}, 2^{-23}$ at 1. Of all sign "
+    r"columns $y$, more than "
+    r"99 % get different numbers on $D_0$ and $D_1$ at $n = 1/\varepsilon_{\mathrm{mach}}$, and fewer than 40 % at "
+    r"$n \approx 10/\varepsilon_{\mathrm{mach}}$; "
+    r"in the two short formats fewer than 5 % at $n \approx 100/\varepsilon_{\mathrm{mach}}$.",
     uses=["preactivations-close"],
     assumes="closed form, rounded once at the end; checked at the multiples of 4 just below these n",
     # The numbers of the statement are round: this is the room between them and the shares.

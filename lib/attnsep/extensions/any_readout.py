@@ -178,7 +178,7 @@ def distance_table(n, d, strengths, c, kernel="softmax"):
 
 
 def several(table, noise):
-    """Bounds of the best accuracy when K outputs are equally likely.
+    """Bounds of the best accuracy when several outputs are equally likely.
 
     Parameters
     ----------
@@ -190,8 +190,8 @@ def several(table, noise):
     Returns
     -------
     tuple of float
-        (low, high): low = 1 − (1/K) Σ_i min(1, Σ_{j≠i} (1 − TV_ij)/2), reached by the nearest output;
-        high = min_j (1 + Σ_i TV_ij)/K.
+        (low, high): low = 1 − (1/K) Σ_a min(1, Σ_{a'≠a} (1 − TV_{a,a'})/2), reached by the nearest output;
+        high = min_{a'} (1 + Σ_a TV_{a,a'})/K; a and a' are two of the K strengths.
 
     Raises
     ------
@@ -237,7 +237,7 @@ def recovery_probability(n, a, within, noise, kernel="softmax"):
     Returns
     -------
     float
-        ``P[|â − a| ≤ within]`` for â = h⁻¹(mean of the first entries of the unmarked rows), h(a) = a w √L.
+        ``P[|â − a| ≤ within]`` for â = μ⁻¹(mean of the first entries of the unmarked rows), μ(a) = a w √L.
 
     Raises
     ------
@@ -246,8 +246,8 @@ def recovery_probability(n, a, within, noise, kernel="softmax"):
 
     Notes
     -----
-    h grows with a, and the mean of n − 1 noisy entries is h(a) + ν Z/√(n−1).  So the event is
-    h(a − within) ≤ h(a) + ν Z/√(n−1) ≤ h(a + within).  Extension.  Claim: regression.
+    μ grows with a, and the mean of n − 1 noisy entries is μ(a) + ν Z/√(n−1).  So the event is
+    μ(a − within) ≤ μ(a) + ν Z/√(n−1) ≤ μ(a + within).  Extension.  Claim: regression.
 
     Examples
     --------

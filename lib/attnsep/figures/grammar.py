@@ -108,8 +108,8 @@ QUANTITIES = {
     "entry": "entry of the row",
     "times": "times the weight of another token",
     "raw": "before the normaliser",
-    "along": "along the difference, in noise",
-    "across": "across it, in noise",
+    "along": "along the difference / ν",
+    "across": "across it / ν",
     "bound": "bound $C$",
 }
 
