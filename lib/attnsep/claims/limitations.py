@@ -56,10 +56,10 @@ def _perturbed(xp, data, E, eps):
     level="verified",
     chapter=CHAPTER,
     statement=r"If $\eta < 1$, softmax on $A'$ gives $j^*$ at most $w = 1/(1 + (n-1)n^{-(1+a+\eta)(a+2\eta)})$ "
-    r"in any row, every other token at most $v = 1/(1 + (n-2)n^{-2\eta(1+a+\eta)})$, and, if $2\eta \le a$, $j^*$ at "
-    r"least $1/(1 + (n-1)n^{-(1+a-\eta)(a-2\eta)})$ in its own row. Linear rows stay equal, and "
-    r"$w = \frac{1+a+\eta}{1+a+\eta+(n-1)(1-\eta)}$, $v = \frac{1+\eta}{1+\eta+(n-1)(1-\eta)}$. What is said of "
-    r"$j^*$ is attained.",
+    r"in any row, every other token at most $r_{\max} =$ $1/(1 + (n-2)n^{-2\eta(1+a+\eta)})$, and, if $2\eta \le a$, "
+    r"$j^*$ at least $1/(1 + (n-1)n^{-(1+a-\eta)(a-2\eta)})$ in its own row. Linear rows stay equal, and "
+    r"$w = \frac{1+a+\eta}{1+a+\eta+(n-1)(1-\eta)}$, $r_{\max} = \frac{1+\eta}{1+\eta+(n-1)(1-\eta)}$. What is said "
+    r"of $j^*$ is attained.",
     uses=["def-perturbed-data", "all-ones-scores"],
     assumes="|E| ≤ 1 in every entry",
     control="the entries of E reach 1 + this",
@@ -144,10 +144,10 @@ def perturbed_fires(xp, broken=None):
     source="Limitations: idealized conditions",
     level="sampled",
     chapter=CHAPTER,
-    statement=r"With $w$ and $v$ as above, $k = n$ for softmax and $k = 1$ for linear attention, and $a w + "
-    r"2\varepsilon < 0.1$: "
-    r"$P[F \text{ fires}] \le m\,k\,\exp\bigl(-\frac{(0.1 - a w - 2\varepsilon)^2}"
-    r"{2(b\sqrt{w + t v} + \varepsilon\sqrt{d-2})^2}\bigr)$, whatever $E$.",
+    statement=r"With $w$ and $r_{\max}$ as above, $n_{\mathrm{rows}} = n$ for softmax and $1$ for linear attention, "
+    r"and $a w + 2\varepsilon < 0.1$: $P[F \text{ fires}]$ is at most $m\,n_{\mathrm{rows}}$ "
+    r"$\exp\bigl(-\frac{(0.1 - a w - 2\varepsilon)^2}{2(b\sqrt{w + t\,r_{\max}} + \varepsilon\sqrt{d-2})^2}\bigr)$, "
+    r"whatever $E$.",
     uses=["perturbed-weights", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
     assumes="n = 32 to 256, d = 34 to 130, m = 1; four E, 20000 draws each; linear attention fires in up to 7 % of "
     "them, against bounds of 14 to 78 %",
@@ -234,13 +234,12 @@ def _fired_on_drawn(xp, data, kernel, eps, draws, rng):
     source="Limitations: binary classification tasks",
     level="sampled",
     chapter=CHAPTER,
-    statement=r"Let $K$ strengths be equally likely, noise $\nu$ on every entry, and $\mathrm{TV}_{ij}$ the "
-    r"total variation of "
-    r"two of the noisy outputs. The nearest output is right with probability at least "
-    r"$1 - \frac1K \sum_i \sum_{j \ne i} \frac{1 - \mathrm{TV}_{ij}}{2}$, and no readout with more than "
-    r"$\frac{1}{K}\bigl(1 + \sum_i \mathrm{TV}_{ij}\bigr)$, for any $j$.",
+    statement=r"Let the strengths of a finite set $\mathcal A$ be equally likely, noise $\nu$ on every entry, and "
+    r"$\mathrm{TV}_{a,a'}$ the total variation of the noisy outputs of two of them. The nearest output is right with "
+    r"probability at least $1 - \frac{1}{|\mathcal A|} \sum_a \sum_{a' \ne a} \frac{1 - \mathrm{TV}_{a,a'}}{2}$, and "
+    r"no readout with more than $\frac{1}{|\mathcal A|}\bigl(1 + \sum_a \mathrm{TV}_{a,a'}\bigr)$, for any $a'$.",
     uses=["any-readout"],
-    assumes="real matrices, K = 4, 4000 draws each",
+    assumes="real matrices, four strengths, 4000 draws each",
     control="the noise has standard deviation (1 + this) ν",
     violations=(0.05, 0.09, 0.11, 0.2),
     tests=(TokenData.matrix, values, any_readout.distance_table, any_readout.several),
@@ -314,8 +313,8 @@ def many_strengths(xp, broken=None):
     source="Limitations: regression problems",
     level="verified",
     chapter=CHAPTER,
-    statement=r"Without noise the strength can be read from linear attention: if $v\sqrt{L}$ is the first entry of "
-    r"$o_{\mathrm{lin}}$, then $a = \frac12\bigl(v - 1 + \sqrt{(v-1)^2 + 4nv}\bigr)$.",
+    statement=r"Without noise the strength can be read from linear attention: if $s\sqrt{L}$ is the first entry of "
+    r"$o_{\mathrm{lin}}$, then $a = \frac12\bigl(s - 1 + \sqrt{(s-1)^2 + 4ns}\bigr)$.",
     uses=["first-coordinate-separates"],
     control="the matrices have a larger by this",
     violations=(1e-18, 1e-9, 0.1),
@@ -336,10 +335,10 @@ def strength_from_linear_entry(xp, broken=None):
     source="Limitations: regression problems",
     level="sampled",
     chapter=CHAPTER,
-    statement=r"The first entries of the unmarked rows have the mean $h(a) + \nu Z/\sqrt{n-1}$ with $h(a) = a q "
+    statement=r"The first entries of the unmarked rows have the mean $\mu(a) + \nu Z/\sqrt{n-1}$ with $\mu(a) = a q "
     r"\sqrt{L}$ and "
-    r"one standard Gaussian $Z$. So $\hat a = h^{-1}(\text{mean})$ is within $\delta$ of $a$ with probability "
-    r"$P[h(a-\delta) \le h(a) + \nu Z/\sqrt{n-1} \le h(a+\delta)]$.",
+    r"one standard Gaussian $Z$. So $\hat a = \mu^{-1}(\text{mean})$ is within $\delta$ of $a$ with probability "
+    r"$P[\mu(a-\delta) \le \mu(a) + \nu Z/\sqrt{n-1}$ $\le \mu(a+\delta)]$.",
     uses=["def-noisy-readout", "values-in-closed-form"],
     assumes="real matrices, 4000 draws each",
     control="the noise has standard deviation (1 + this) ν",
@@ -366,7 +365,7 @@ def regression_simulated(xp, broken=None):
 
 
 def _stated_means(n, strengths, kernel):
-    """Return h(a) = a q √L for each strength, as the statement has it."""
+    """Return μ(a) = a q √L for each strength, as the statement has it."""
     qs = [
         1 / (1 + (n - 1) * n ** -float(a)) if kernel == "softmax" else (1 + float(a)) / (n + float(a))
         for a in strengths

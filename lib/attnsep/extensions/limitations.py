@@ -41,7 +41,7 @@ def weight_bounds(data, eps, kernel="softmax"):
     Notes
     -----
     With η = ε d every row sum over √L is off by at most η.  Softmax: w = 1/(1 + (n−1) n^{−x}) at the least and the
-    greatest x = σ_j(σ_{j*} − σ_i); others at most 1/(1 + (n−2) n^{−2η(1+a+η)}).  Linear: σ_i / Σ σ.
+    greatest x = γ_j(γ_{j*} − γ_i); others at most 1/(1 + (n−2) n^{−2η(1+a+η)}).  Linear: γ_i / Σ γ.
     Extension.  Claim: perturbed-weights.
 
     Examples
@@ -84,8 +84,9 @@ def fires_bounds(data, m, eps, kernel="softmax"):
     -------
     tuple of float
         (low, high).  low = 1 − (7/8)^m if a w > gap + 2ε for the least w of the marked row, else 0.
-        high = m k exp(−(gap − a w − 2ε)²/(2 (b √v + ε √(d−2))²)) while gap > a w + 2ε, else 1, and never above 1: w is
-        the largest weight of j*, v that of a class, k = n rows for softmax and 1 for linear attention.
+        high = m n_rows exp(−(gap − a w − 2ε)²/(2 (b √(w + t r_max) + ε √(d−2))²)) while gap > a w + 2ε, else 1, and
+        never above 1: w is the largest weight of j*, r_max that of another token, and n_rows is n for softmax and 1
+        for linear attention.
 
     Raises
     ------
