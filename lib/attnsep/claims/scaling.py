@@ -63,7 +63,7 @@ def scaling_matrices(xp, broken=None):
     r"the eight "
     r"patterns with "
     r"$a_1 y_1 + b y_{k^*} + c(y_d - 1) > 0.1$, and no pattern with equality. As $d \to \infty$: "
-    r"$P[F_{\exp} \text{ fires on } D_1] \to 1 - (1 - \pi_\infty)^m$, the other three errors $\to 0$, "
+    r"$P[F_{\exp} \text{ fires on } D_1]$ $\to 1 - (1 - \pi_\infty)^m$, the other three errors $\to 0$, "
     r"and softmax is right more often than linear attention by $\frac12\bigl(1 - (1-\pi_\infty)^m\bigr)$ in the limit.",
     uses=["column-law", "golden-ratio-threshold", "main-theorem-softmax-silent", "main-theorem-linear-silent"],
     assumes="the limits are proved; tried at d = 10⁶, t = 1 and 10⁹, m = 1 and 10, up to 10⁻⁹, "
@@ -136,7 +136,7 @@ def scaling_late_step(xp, broken=None):
     level="computed",
     chapter=CHAPTER,
     statement=r"Let $d$ be fixed and $t \to \infty$. A row that loses sight of the mark has in the limit "
-    r"$\pi_{\mathrm{flat}} = P\bigl[\frac{b}{d-2}\sum_{k \le d-2} y_k + c(y_d - 1) > 0.1\bigr]$. If "
+    r"$\pi_{\mathrm{flat}} = P\bigl[\frac{b}{d-2}\sum_{k=2}^{d-1} y_k$ $+\ c(y_d - 1) > 0.1\bigr]$. If "
     r"no sum attains 0.1, "
     r"$P[\text{fires}] \to 1 - (1 - \pi_{\mathrm{flat}})^m$ for $F_{\mathrm{lin}}$ on $D_0$ and on $D_1$, and for "
     r"$F_{\exp}$ on $D_0$. For $b > 0.1$ this limit is above 0, so their errors do not vanish.",
@@ -196,8 +196,8 @@ def scaling_width_floor(xp, broken=None):
     level="computed",
     chapter=CHAPTER,
     statement=r"Let $a_0 \le 0.1$, $b > 0.1$, $t$ fixed, $d \to \infty$, and "
-    r"$I(x) = \frac12\bigl((1+x)\log(1+x) + (1-x)\log(1-x)\bigr)$. "
-    r"Then $-\frac1d \log \pi \to I(\frac{0.1}{b})$ for $F_{\exp}$ on $D_0$ and for "
+    r"$\mathcal I(s) = \frac12\bigl((1+s)\log(1+s)$ $+\ (1-s)\log(1-s)\bigr)$. "
+    r"Then $-\frac1d \log \pi \to \mathcal I(\frac{0.1}{b})$ for $F_{\exp}$ on $D_0$ and for "
     r"$F_{\mathrm{lin}}$ on $D_0$ and $D_1$.",
     uses=["column-law", "column-hoeffding"],
     assumes="checked at b = 0.8, 0.5, 0.3, 0.2 from d = 100 on, up to π near 10⁻²⁶⁰, with (log d)/d as the distance "
@@ -219,7 +219,7 @@ def scaling_rate(xp, broken=None):
 
 
 def _rate(x):
-    """Return I(x), as the statement has it."""
+    """Return the statement's rate function at x."""
     return ((1 + x) * math.log1p(x) + (1 - x) * math.log1p(-x)) / 2
 
 
@@ -231,7 +231,8 @@ def _rate(x):
     chapter=CHAPTER,
     statement=r"Let $a_0 \le 0.1$, $a_1$, $c$ and $\pi_\infty$ be as in the limit in the width, $b > 0.1$, $t$ fixed, "
     r"and $\delta \to 0$. The smallest $d$ and the smallest $m$ that goes with it grow like $\log\frac1\delta$: "
-    r"$d \sim \log\frac1\delta / I(\frac{0.1}{b})$ and $m \sim \log\frac1\delta / \log\frac{1}{1-\pi_\infty}$.",
+    r"$d \sim \log\frac1\delta / \mathcal I(\frac{0.1}{b})$ and "
+    r"$m \sim \log\frac1\delta / \log\frac{1}{1-\pi_\infty}$.",
     uses=["scaling-rate", "scaling-in-d", "main-theorem-sizes"],
     assumes="checked for a0 = 0.05, a1 = 0.7, c = 0.7 and 0.8, δ = 10⁻²⁰ to 10⁻³⁰⁰, t = 1 and 4: this d does not "
     "suffice, nor 0.3, 0.5 or 0.8 times it; 1.15 times it does at 10⁻²⁰ and 1.01 times at 10⁻³⁰⁰, and m is within 1",
@@ -261,7 +262,8 @@ def scaling_smallest_sizes(xp, broken=None):
     level="exact",
     chapter=CHAPTER,
     statement=r"For $a_0 < a_1$ and $n \ge 2$ the weight margin of linear attention is "
-    r"$p_{\mathrm{lin}}(a_1) - p_{\mathrm{lin}}(a_0) = \frac{(a_1 - a_0)(n-1)}{(n+a_1)(n+a_0)} < \frac{a_1 - a_0}{n}$.",
+    r"$p_{\mathrm{lin}}(a_1) - p_{\mathrm{lin}}(a_0)$ $= \frac{(a_1 - a_0)(n-1)}{(n+a_1)(n+a_0)}$ "
+    r"$< \frac{a_1 - a_0}{n}$.",
     uses=["linear-rows-equal"],
     control="a1 is larger by this in the weights",
     violations=(1e-20, 1),

@@ -128,8 +128,8 @@ def sign_rate(x):
     Returns
     -------
     float
-        I(x) = ((1+x) log(1+x) + (1−x) log(1−x))/2: P[mean > x] = e^{−k(I(x) + o(1))} for 0 ≤ x < 1, and P[mean = 1] =
-        e^{−k I(1)}.
+        𝓘(x) = ((1+x) log(1+x) + (1−x) log(1−x))/2: P[mean > x] = e^{−k(𝓘(x) + o(1))} for 0 ≤ x < 1, and P[mean = 1] =
+        e^{−k 𝓘(1)}.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def sign_rate(x):
 
     Notes
     -----
-    I(x) ≥ x²/2, the exponent of Hoeffding's bound.  Extension.  Claim: scaling-rate.
+    𝓘(x) ≥ x²/2, the exponent of Hoeffding's bound.  Extension.  Claim: scaling-rate.
 
     Examples
     --------

@@ -110,6 +110,8 @@ QUANTITIES = {
     "raw": "before the normaliser",
     "along": "along the difference / ν",
     "across": "across it / ν",
+    "class terms": "sum of the class terms / $\\sqrt{\\log n}$",
+    "likely": "how likely",
     "bound": "bound $C$",
 }
 
