@@ -449,13 +449,20 @@ def circle(weights, *, asked, title):
         return finished(figure, title)
 
 
+VERDICTS = {  # of a box: its colour, the colour of its edge, a hatch
+    "holds": (CONSTANT, BOUND, None),
+    "refuted": ("white", BOUND, "////"),
+    "undecided": (PLAIN.colour, PLAIN.colour, None),
+}
+
+
 def boxes(panels, *, title, x, y):
-    """Draw boxes of a plane that are proved, light, or undecided, dark.
+    """Draw boxes of a plane: those on which something holds are light, refuted ones hatched, undecided ones dark.
 
     Parameters
     ----------
-    panels : dict of str to list of (float, float, float, float, bool)
-        By title: left, right, lower and upper end of each box, and whether it is proved.
+    panels : dict of str to list of (float, float, float, float, str)
+        By title: left, right, lower and upper end of each box, and its verdict as `certify` says it.
     x, y : str
         Quantities of the axes.
     title : str
@@ -465,23 +472,28 @@ def boxes(panels, *, title, x, y):
     -------
     matplotlib.figure.Figure
     """
-    from matplotlib.patches import Rectangle
+    from matplotlib.patches import Patch, Rectangle
 
     with style() as plt:
-        figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, 3.2), sharex=True, sharey=True, squeeze=False)
+        figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, 3.4), sharex=True, sharey=True, squeeze=False)
         for axis, (name, found) in zip(axes[0], panels.items(), strict=True):
-            for left, right, low, high, proved in found:
-                colour = CONSTANT if proved else PLAIN.colour
-                box = ((left, low), right - left, high - low)
-                axis.add_patch(
-                    Rectangle(*box, facecolor=colour, edgecolor="white" if not proved else BOUND, linewidth=0.5)
-                )
             ends = np.array([box[:4] for box in found])
+            width = ends[:, 1].max() - ends[:, 0].min()
+            for left, right, low, high, verdict in found:
+                colour, edge, hatch = VERDICTS[verdict]
+                thin = min(0.5, 8 * (right - left) / width)  # the edges of small boxes would hide the boxes
+                look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": thin}
+                axis.add_patch(Rectangle((left, low), right - left, high - low, **look))
             axis.set(xlim=(ends[:, 0].min(), ends[:, 1].max()), ylim=(ends[:, 2].min(), ends[:, 3].max()))
             axis.set_title(typeset(name))
             axis.grid(False)
         axes[0, 0].set_ylabel(axis_name(y))
-        figure.supxlabel(axis_name(x), fontsize=11)
+        axes[0, len(panels) // 2].set_xlabel(axis_name(x))
+        keys = [
+            Patch(facecolor=colour, edgecolor=BOUND, hatch=hatch, linewidth=0.4, label=verdict)
+            for verdict, (colour, _, hatch) in VERDICTS.items()
+        ]
+        figure.legend(handles=keys, loc="outside lower center", ncols=len(keys), frameon=False)
         return finished(figure, title)
 
 

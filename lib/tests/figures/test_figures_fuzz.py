@@ -119,7 +119,7 @@ LAW = tokens.law(8, 4, 0.7, 0.5)
 PASS = pictures.Pass(0.8, (0.6, 0.4, 0.1, 0.5), np.array([1.5, -0.2]), 1.0)
 FIGURES = {
     figures.areas: {"sizes": some({"n = 2": {"softmax": (2, 2), "linear": (2, 10**6)}})},
-    figures.boxes: {"panels": some({"one": [(0, 1, 0, 1e-9, True)]}), "x": some("x", "n"), "y": some("bound", "n")},
+    figures.boxes: {"panels": some({"one": [(0, 1, 0, 1e-9, "holds")]}), "x": some("x", "n"), "y": some("bound", "n")},
     figures.circle: {"weights": some({"softmax": np.ones(3), "linear": np.eye(3)[0] + 1e-9}), "asked": some(0, 1)},
     figures.images: {"arrays": some({"0": np.zeros((2, 2)), "1": np.eye(3)}), "columns": some(1, 5)},
     figures.crowd: {"n": some([2, 10**6]), "shares": some({"softmax": [1.0, 0.5], "linear": [0.1, 1e-300]})},

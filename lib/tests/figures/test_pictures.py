@@ -177,12 +177,15 @@ def test_rays_of_the_circle_are_as_long_as_their_weights():
     assert [text.get_text() for text in axis.texts] == ["right key:\n70 %"]
 
 
-def test_boxes_that_are_proved_are_light():
-    panels = {"one": [(0.0, 1.0, 0.0, 0.5, True), (0.0, 1.0, 0.5, 1.0, False)]}
+def test_boxes_look_as_their_verdict():
+    heights = {"holds": 0.0, "refuted": 1.0, "undecided": 2.0}
+    panels = {"one": [(0.0, 1.0, low, low + 1, verdict) for verdict, low in heights.items()]}
     figure = figures.boxes(panels, x="x", y="bound", title="What is proved?")
-    light, dark = figure.axes[0].patches
-    assert (light.get_bbox().extents.tolist(), dark.get_bbox().extents.tolist()) == ([0, 0, 1, 0.5], [0, 0.5, 1, 1])
-    assert light.get_facecolor()[0] > 0.9 > 0.3 > dark.get_facecolor()[0]
+    light, hatched, dark = figure.axes[0].patches
+    assert [patch.get_bbox().y0 for patch in (light, hatched, dark)] == [0, 1, 2]
+    assert 1 > light.get_facecolor()[0] > 0.9 > 0.3 > dark.get_facecolor()[0]
+    assert (light.get_hatch(), hatched.get_hatch(), dark.get_hatch()) == (None, "////", None)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(heights)
 
 
 @pytest.mark.parametrize("row", [0, 1])
