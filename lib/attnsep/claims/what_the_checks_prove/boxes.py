@@ -126,10 +126,11 @@ def below_a_tenth(n, a):
     source="none: which score vector is the hardest for the bound",
     level="certified",
     chapter=CHAPTER,
-    statement=r"Let $r$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). $n\|f\|^2 \le \frac{(1+r)^2}{4r}$ on $V_0$ "
-    r"for every $r \ge 1$ and every $n \ge 2$. If a share $x$ of the tokens is at $h$ and all others are at $\ell$, "
-    r"then, as an identity, $(1+r)^2 \bar u^2 - 4r(1 - x + xr^2) = ((1+r)\bar u - 2r)^2$ with the mean $\bar u = 1 - "
-    r"x + xr$; so the bound is attained for $x = \frac{1}{1+r}$.",
+    statement=r"Let $\Lambda$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). $n\|f\|^2 \le "
+    r"\frac{(1+\Lambda)^2}{4\Lambda}$ on $V_0$ for every $\Lambda \ge 1$ and every $n \ge 2$. If a share $\chi$ of the "
+    r"tokens is at $h$ and all others are at $\ell$, then, as an identity, $(1+\Lambda)^2 \bar u^2 - 4\Lambda(1 - \chi "
+    r"+ \chi\Lambda^2)$ ${} = ((1+\Lambda)\bar u - 2\Lambda)^2$ with the mean $\bar u = 1 - \chi + \chi\Lambda$; so "
+    r"the bound is attained for $\chi = \frac{1}{1+\Lambda}$.",
     uses=["certified-one-column", "norm-worst"],
     control="the large scores' u is larger than allowed by the factor 1 + this",
     violations=(1e-12, 1e-3, 1),
@@ -166,7 +167,7 @@ PAIR_OF_STRENGTHS = {"low": (0, MOST), "step": (0, MOST), "b": (0, 1), "x": (0, 
     statement=rf"Linear attention, $a_0 \in [0, {MOST}]$, $a_1 - a_0 \in (0, {MOST}]$, $c \in (0, 1)$, every $t \ge "
     rf"1$ "
     r"and $n \ge 2$: $(a_1-a_0)\sqrt{L/n} \le \Delta \le \bar\Delta$ with $\bar\Delta = "
-    r"(a_1-a_0)\sqrt{(1+a_0+a_1)^2+b^2}\,\sqrt{L/n}$. So no readout has an accuracy above $\frac12 + "
+    r"(a_1-a_0)\sqrt{(1+a_0+a_1)^2+b^2}$ ${} \cdot \sqrt{L/n}$. So no readout has an accuracy above $\frac12 + "
     r"\frac{\bar\Delta}{2\sqrt{2\pi}\,\nu}$, for every $\nu > 0$.",
     uses=["any-readout", "readout-distance", "readout-linear-fades"],
     assumes="normalised linear attention",

@@ -62,8 +62,8 @@ def amount(broken):
     source="Lemma 4.1",
     level="certified",
     chapter=CHAPTER,
-    statement=r"Let $r$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). For every $r \in [1, e^5]$ and every $n "
-    r"\ge 2$, all weights on $V_0$ lie in $[\frac{1}{rn}, \frac{r}{n}]$.",
+    statement=r"Let $\Lambda$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). For every $\Lambda \in [1, e^5]$ and "
+    r"every $n \ge 2$, all weights on $V_0$ lie in $[\frac{1}{\Lambda n}, \frac{\Lambda}{n}]$.",
     uses=["lemma-4-1-softmax-flat", "lemma-4-1-linear-flat", "lemma-4-1-sharp"],
     control="one score's u is larger than allowed, by the factor e^this",
     violations=(1e-12,),
@@ -91,11 +91,11 @@ def flat_below(log_r, u, e=0):
     source="Lemma 4.1",
     level="certified",
     chapter=CHAPTER,
-    statement=r"Let $r$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). For every $r \in [1, 2]$ and every $n \ge 2$, "
-    r"all weights on $V_0$ lie in $[\frac{1}{2n}, \frac{2}{n}]$.",
+    statement=r"Let $\Lambda$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). For every $\Lambda \in [1, 2]$ and every "
+    r"$n \ge 2$, all weights on $V_0$ lie in $[\frac{1}{2n}, \frac{2}{n}]$.",
     uses=["certified-flat-weights", "softmax-flat-factor-two", "linear-flat-factor-two"],
     assumes="h − ℓ ≤ log 2 (softmax), h ≤ 2ℓ (linear)",
-    control="r may exceed 2 by this",
+    control="Λ may exceed 2 by this",
     violations=(1e-12,),
     tests=(certify,),
 )
@@ -122,8 +122,8 @@ def two_below(r, u):
     level="certified",
     chapter=CHAPTER,
     statement=r"For every $\ell \in [0.1, 1]$, $h \in [\ell, \ell + 1]$, $\kappa \ge 1$ and $n \ge 2$, on $V_1$ "
-    r"for every $i \ne j$: $f_{\exp,i} \le e^h n^{-\kappa}$ and $f_{\mathrm{lin},i} \le "
-    r"\frac{h}{(n-1)\ell + \kappa L}$; the bounds of $f_{\exp,j}$ and $f_{\mathrm{lin},j}$ are attained.",
+    r"for every $i \ne j^*$: $f_{\exp,i} \le e^h n^{-\kappa}$ and $f_{\mathrm{lin},i} \le "
+    r"\frac{h}{(n-1)\ell + \kappa L}$; the bounds of $f_{\exp,j^*}$ and $f_{\mathrm{lin},j^*}$ are attained.",
     uses=["lemma-4-1-softmax-spike", "lemma-4-1-linear-spike", "lemma-4-1-sharp"],
     control="one score lies above h by this",
     violations=(1e-12,),
@@ -166,10 +166,10 @@ def _marked_weights(e):
     source="Lemma 4.1; Foundational Learning: Hoeffding inequality",
     level="certified",
     chapter=CHAPTER,
-    statement=r"Let $r$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). "
-    rf"For every $r \in [1, {MOST_RATIO}]$ and every $n \ge 2$, "
-    r"$\|f\|^2 \le \frac{r}{n}$ on $V_0$, so $P[\langle f, \sigma \rangle \ge s] \le \exp(-\frac{s^2 n}{2r})$ for "
-    r"one column and every $s > 0$.",
+    statement=r"Let $\Lambda$ be $e^{h-\ell}$ (softmax) or $h/\ell$ (linear). "
+    rf"For every $\Lambda \in [1, {MOST_RATIO}]$ and every $n \ge 2$, "
+    r"$\|f\|^2 \le \frac{\Lambda}{n}$ on $V_0$, so $P[\langle f, \sigma \rangle \ge s] \le \exp(-\frac{s^2 "
+    r"n}{2\Lambda})$ for one column and every $s > 0$.",
     uses=["softmax-column-flat", "linear-column-flat", "norm-worst", "hoeffding-one-sided"],
     control="the large scores' u is larger than allowed by the factor 1 + this",
     violations=(1e-9,),
@@ -204,7 +204,7 @@ def column_norm(s, x, e=0):
     statement=rf"For every $\frac{{h}}{{\ell}} \in [1, {MOST_RATIO}]$, $\frac{{\kappa}}{{\ell}} \in (0, {MOST_SPIKE}]$ "
     r"and $n \ge 2$: "
     r"$\|f_{\mathrm{lin}}\|^2 \le N$ on $V_1$, with $N = \bigl(\frac{\kappa L}{\kappa L + "
-    r"(n-1)\ell}\bigr)^2 + (n-1)\bigl(\frac{h}{(n-1)\ell + \kappa L}\bigr)^2$; so $P[\langle "
+    r"(n-1)\ell}\bigr)^2$ ${} + (n-1)\bigl(\frac{h}{(n-1)\ell + \kappa L}\bigr)^2$; so $P[\langle "
     r"f_{\mathrm{lin}}, \sigma \rangle \ge s] \le e^{-s^2/(2N)}$ for one column and every $s > 0$.",
     uses=["linear-spike-norm", "linear-column-spike", "norm-worst", "hoeffding-one-sided"],
     control="the small scores lie below ℓ by this × ℓ",
@@ -258,7 +258,7 @@ SEEN = "0.627"
     chapter=CHAPTER,
     statement=rf"For every $a \in [{A1[0]}, {FAR}]$ and every $n \ge 2$: $p \ge {SEEN}$ and $a p > 0.1$; and "
     r"$\log\frac87 \ge \frac18$. These are the numbers that the proof by hand of "
-    r"$P[F_{\exp} \text{ fires on } D_1] \ge 1 - (7/8)^m \ge 1 - e^{-m/8}$, for every $c \in (0, 1)$, rests on.",
+    r"$P[F_{\exp} \text{ fires on } D_1] \ge 1 - (7/8)^m$ ${} \ge 1 - e^{-m/8}$, for every $c \in (0, 1)$, rests on.",
     uses=["main-theorem-softmax-fires", "main-theorem-mark-is-seen"],
     assumes="a ≥ 0.7",
     control="a may be smaller than 0.7 by this",
@@ -369,7 +369,7 @@ def certified_weights(xp, broken=None):
     chapter=CHAPTER,
     statement=r"With $w = \frac{R}{R+n-1}$, $r = \frac{1-w}{n-1}$, $n = (d-2)t$, as identities: the class weights "
     r"$w + (t-1)r$ and $d - 3$ times $tr$ sum to 1, the first exceeds $tr$ by $w - r$, and a row exceeds $\tau$ "
-    r"exactly when $b t S > g(n-1) - b(t-1)y_{k^*} + R(g - a y_1 - b y_{k^*})$, $g = 0.1 + c(1-y_d)$.",
+    r"exactly when $b t S > G(n-1) - b(t-1)y_{k^*}$ ${} + R(G - a y_1 - b y_{k^*})$, $G = 0.1 + c(1-y_d)$.",
     uses=["values-in-closed-form", "column-threshold"],
     control="the threshold's gap is larger than 0.1 by this in the linearised condition",
     violations=(1e-12, 1e-3, 1),

@@ -84,7 +84,7 @@ class FiniteSize:
 
 
 def _softmax_spike(s, high=("0.1", "2"), kappa=KAPPA):
-    """f_exp,j ≥ s on V_1 (least weight: all others at h)."""
+    """f_exp,j* ≥ s on V_1 (least weight: all others at h)."""
 
     def slack(n, high, kappa):
         return kappa * n.log() - high - (n - 1).log() - log_odds(s)
@@ -99,7 +99,7 @@ def _softmax_spike(s, high=("0.1", "2"), kappa=KAPPA):
 
 
 def _linear_spike(s):
-    """f_lin,j ≤ s on V_1 (largest weight: all others at ℓ); 1/L < 1 for n ≥ 3."""
+    """f_lin,j* ≤ s on V_1 (largest weight: all others at ℓ); 1/L < 1 for n ≥ 3."""
 
     def slack(n, low, kappa):
         return (n - 1).log() + low.log() - kappa.log() - n.log().log() + log_odds(s)
@@ -256,11 +256,13 @@ def _weights_rows(e=0):
     kappa, a1 = (Fraction(KAPPA[0]) - e, KAPPA[1]), (Fraction(A1[0]) - e, A1[1])
     worst = {"high": "2", "kappa": "1.5", "low": "0.1"}
     return [
-        FiniteSize("f_exp,j ≥ 1/2 on V_1, h ≤ 1", 5, _softmax_spike("0.5", ("0.1", "1"), kappa), worst | {"high": "1"}),
-        FiniteSize("f_exp,j ≥ 0.9 on V_1, h ≤ 2", 4421, _softmax_spike("0.9", kappa=kappa), worst),
-        FiniteSize("f_exp,j ≥ 0.99 on V_1, h ≤ 2", 535115, _softmax_spike("0.99", kappa=kappa), worst),
-        FiniteSize("f_lin,j ≤ 0.1 on V_1", 2867, _linear_spike("0.1"), worst | {"kappa": "4"}),
-        FiniteSize("f_lin,j ≤ 0.01 on V_1", 42174, _linear_spike("0.01"), worst | {"kappa": "4"}),
+        FiniteSize(
+            "f_exp,j* ≥ 1/2 on V_1, h ≤ 1", 5, _softmax_spike("0.5", ("0.1", "1"), kappa), worst | {"high": "1"}
+        ),
+        FiniteSize("f_exp,j* ≥ 0.9 on V_1, h ≤ 2", 4421, _softmax_spike("0.9", kappa=kappa), worst),
+        FiniteSize("f_exp,j* ≥ 0.99 on V_1, h ≤ 2", 535115, _softmax_spike("0.99", kappa=kappa), worst),
+        FiniteSize("f_lin,j* ≤ 0.1 on V_1", 2867, _linear_spike("0.1"), worst | {"kappa": "4"}),
+        FiniteSize("f_lin,j* ≤ 0.01 on V_1", 42174, _linear_spike("0.01"), worst | {"kappa": "4"}),
         FiniteSize("p ≥ 0.9 for a ≥ 0.7", 105271, _marked_at_least("0.9", a1), {"a": "0.7"}),
         FiniteSize("p ≥ 0.99 for a ≥ 0.7", 31867143014, _marked_at_least("0.99", a1), {"a": "0.7"}),
         FiniteSize("p ≥ 0.9 for a ≥ 0.65", 14519967605431, _marked_at_least("0.9", ("0.65", "1.5")), {"a": "0.65"}),
@@ -323,8 +325,8 @@ def _counting_rows(e=0):
     source="none: about Lemma 4.1 and Lemma D.2",
     level="certified",
     chapter=CHAPTER,
-    statement=r"On $V_1$ with $\kappa \in [1.5, 4]$: $f_{\exp,j} \ge 0.99$ from $n = 535115$ on ($0.1 \le h \le "
-    r"2$), $f_{\mathrm{lin},j} \le 0.01$ from $n = 42174$ on ($0.1 \le \ell \le 1$). $p \ge 0.9$ from "
+    statement=r"On $V_1$ with $\kappa \in [1.5, 4]$: $f_{\exp,j^*} \ge 0.99$ from $n = 535115$ on ($0.1 \le h \le "
+    r"2$), $f_{\mathrm{lin},j^*} \le 0.01$ from $n = 42174$ on ($0.1 \le \ell \le 1$). $p \ge 0.9$ from "
     r"$n = 105271$ on ($0.7 \le a \le 1.5$), $p \le 0.01$ from $n = 176$ on ($0 \le a \le 0.1$). Each "
     r"is the first such $n$ for its whole box.",
     uses=["certified-spike-weights", "certified-weights", "certified-logistic"],
@@ -345,7 +347,8 @@ def certified_finite_weights(xp, broken=None):
     chapter=CHAPTER,
     statement=r"Let $\tau = \frac12$, $\ell \in [0.1, 1]$, $h \in [\ell, 2\ell]$, $\kappa \in [1.5, 4]$. With $m "
     r"= 4, 7, 10$ columns all four bounds of the one-query theorem are at most $\delta = 0.1, 0.01, "
-    r"0.001$ for every $n \ge 1325, 1990, 2510$, and for none of these is the whole box good at $n - 1$.",
+    r"0.001$ for every $n \ge 1325, 1990, 2510$. Each $n$ is the smallest: at $n - 1$ some point of the box violates "
+    r"a bound.",
     uses=["one-query-theorem", "certified-one-column", "certified-spiked-column"],
     control="ℓ may be smaller than 0.1 by this",
     violations=(4.8e-6, 5.3e-6),
@@ -365,8 +368,8 @@ def certified_finite_one_query(xp, broken=None):
     chapter=CHAPTER,
     statement=r"For every $a_0 \in [0, 0.1]$, $a_1 \in [0.7, 1.5]$, $c \in [0.05, 0.95]$: with $m = 18, 35, 52$ "
     r"all four bounds of the main theorem are at most $\delta = 0.1, 0.01, 0.001$ for every $n \ge "
-    r"1068, 1604, 2092$ at $t = 1$ and every $n \ge 4256, 6400, 8348$ at $t = 4$; at $n - t$ the whole "
-    r"box is not good.",
+    r"1068, 1604, 2092$ at $t = 1$ and every $n \ge 4256, 6400, 8348$ at $t = 4$. Each $n$ is the smallest: at $n - "
+    r"t$ some point of the box violates a bound.",
     uses=["main-theorem", "certified-mark-is-seen", "certified-values"],
     control="c may be smaller than 0.05 by this",
     violations=(4.5e-5, 4.9e-5),
@@ -394,9 +397,8 @@ def _listed(position):
     chapter=CHAPTER,
     statement=rf"For every $a \in [{A1[0]}, {A1[1]}]$, $c \in [{C_BOX[0]}, {C_BOX[1]}]$ and every multiple $t$ of 4: "
     rf"with $m = {_listed(1)}$ all four bounds of the counting theorems (linear attention is silent on $A_{{1/4}}$ and "
-    rf"fires on $A_{{3/4}}$, softmax fires on both) leave at most $\delta = {_listed(0)}$ for every $d \ge "
-    rf"{_listed(2)}$; at $d - 1$ "
-    r"the whole box is not good.",
+    rf"fires on $A_{{3/4}}$, softmax fires on both) leave an error of at most $\delta = {_listed(0)}$ for every $d \ge "
+    rf"{_listed(2)}$. Each $d$ is the smallest: at $d - 1$ some point of the box violates a bound.",
     uses=["counting-linear", "counting-softmax", "certified-counting-window"],
     control="c may be smaller than 0.05 by this",
     violations=(5.4e-4, 6e-4),
