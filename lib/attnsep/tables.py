@@ -24,18 +24,26 @@ def shown(number: float) -> str:
 
 @dataclass(frozen=True)
 class Link:
-    """A table cell that leads to a statement of the book."""
+    """A table cell that leads to a statement of the book, a heading or a page; its words are the id, or `text`.
+
+    Examples
+    --------
+    >>> Link("exercises", "one-column", "One random column")
+    One random column
+    """
 
     id: str
     chapter: str
+    text: str = ""
 
-    def __str__(self) -> str:
-        return self.id
+    def __repr__(self) -> str:
+        return self.text or self.id
 
     @property
     def html(self) -> str:
         """Anchor; statements' ids are their labels, and all chapters lie in one folder."""
-        return f'<a href="{escape(self.chapter)}.html#{escape(self.id)}">{escape(self.id)}</a>'
+        place = f"#{escape(self.id)}" if self.id else ""
+        return f'<a href="{escape(self.chapter)}.html{place}">{escape(str(self))}</a>'
 
 
 @dataclass(frozen=True)
@@ -122,7 +130,8 @@ def _cells(row: tuple[object, ...], counting: list[bool]) -> str:
 
 def _element(tag: str, cell: object, counts: bool, options: str = "") -> str:
     content = cell.html if isinstance(cell, Link) else escape(_text(cell))
-    kind = ' class="claim-id"' if isinstance(cell, Link) else ' class="number"' if counts else ""
+    names_a_claim = isinstance(cell, Link) and not cell.text
+    kind = ' class="claim-id"' if names_a_claim else ' class="number"' if counts else ""
     return f"<{tag}{kind}{options}>{_marked(content)}</{tag}>"
 
 

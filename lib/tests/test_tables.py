@@ -64,3 +64,10 @@ def test_true_is_a_word_and_a_number_that_no_double_holds_is_refused():
     assert repr(Table(("fires",), ((True,),))) == "fires\nTrue"
     with pytest.raises(ValueError, match=r"number = .*: is too large for a double"):
         repr(Table(("n",), ((10**400,),)))
+
+
+def test_a_link_with_words_shows_them_and_is_no_claim():
+    table = Table(("page",), ((Link("exercises", "one-column", "One < two"),),))
+    assert str(table) == "page\nOne < two"
+    assert '<td><a href="one-column.html#exercises">One &lt; two</a></td>' in table._repr_html_()
+    assert Link("", "index", "The beginning").html == '<a href="index.html">The beginning</a>'
