@@ -30,7 +30,7 @@ from tools.places import kernel_environment, writable_places
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATUS = re.compile(r"(?<=<!-- status -->\n).*?(?=\n<!-- end of status -->)", re.DOTALL)
-READ_THE_RECORD = ("index", "what-the-checks-prove", "ledger")  # or count the claims
+READ_THE_RECORD = ("index", "what-the-checks-prove", "ledger", "for-lecturers")  # or count claims, or exercises
 REFUSED = """\
 A check is another one or became weaker; nothing was stored. If that is right, say why:
 make notebooks REASON="{}: why"
