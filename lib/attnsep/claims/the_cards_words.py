@@ -103,7 +103,7 @@ SENTENCES = (
         "of attention weights.",
         "Read with the threshold τ of the theorem: of the four ways to switch the exponential and the normalisation on "
         "and off, only both together separate. Nothing is required of a network that may choose a threshold for each "
-        "n: then three of the four separate, as ablation-best-threshold says.",
+        "n: then three of the four separate, as the chapter on the mechanisms shows.",
         ("only-exp-normalised-separates",),
     ),
     Sentence(
@@ -146,7 +146,7 @@ SENTENCES = (
         "Mechanism 2",
         "mechanism, second sentence: the loss",
         "causes information loss in cases where relative magnitude differences are crucial for classification",
-        "Without the division linear attention should separate D₀ and D₁ at no threshold.",
+        "If so, linear attention without the division should separate D₀ from D₁ at no threshold whatever.",
         ("mechanism-2-information-lost",),
     ),
     Sentence(
@@ -280,9 +280,9 @@ SENTENCES = (
         "Architecture Onboarding",
         "experiment 3",
         "Vary the parameters (n, d, m, a0, a1, c) to understand the sensitivity of the performance gap",
-        "An error is a network that fires on D₀, or one that does not do on D₁ what the theorem says; there are two "
-        "networks, so four errors. In a region of the parameters all four stay at most 1 %. Beyond each of its sides, "
-        "but where a parameter itself ends, there is a point where one does not; d and t may be as large as one likes.",
+        "Each of the two networks can err in two ways: it fires on D₀, or it does not do on D₁ what the theorem says. "
+        "In a region of the parameters all four errors stay at most 1 %. Beyond each side of this region there is a "
+        "point where one does not, unless the parameter ends there; d and t may be as large as one likes.",
         ("one-parameter-at-a-time", "robust-region", "robust-region-walls"),
         asks=True,
     ),
