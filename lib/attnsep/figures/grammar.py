@@ -72,7 +72,7 @@ QUANTITIES = {
     "fires": "probability to fire",
     "share that fires": "share of networks that fire",
     "lead": "probability to fire, $D_1$ minus $D_0$",
-    "weight": "weight of the mark",
+    "weight": "weight of the marked token",
     "mass": "weight of all marks together",
     "margin": "margin of the weight",
     "1 − margin": "1 − margin of the weight",

@@ -143,7 +143,7 @@ def test_panels_stand_as_named_and_a_label_stands_in_the_last_of_its_row():
     figure = figures.chart(curves, x="n", y={"a": "weight", "b": "fires"}, title="Why?")
     first, second = figure.axes
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["a", "b"]
-    assert (first.get_ylabel(), second.get_ylabel()) == ("weight of the mark", "probability to fire")
+    assert (first.get_ylabel(), second.get_ylabel()) == ("weight of the marked token", "probability to fire")
     assert ends(first) == {}
     assert set(ends(second)) == {"softmax", "linear"}
 
