@@ -26,7 +26,9 @@ def store(contents):
     list of str
         Files that somebody else changed in between, and that were left alone.
     """
-    finish()
+    kept = finish()
+    if not contents:
+        return kept
     draft = STAGE.with_name(f"{STAGE.name}.tmp")
     shutil.rmtree(draft, ignore_errors=True)  # of an earlier run that was interrupted before its rename
     for path, content in contents.items():
