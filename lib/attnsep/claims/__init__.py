@@ -42,6 +42,7 @@ for part in (
     "one_column",
     "main_theorem",
     "golden_ratio",
+    "from_which_n",
     "mechanisms",
     "break_conditions",
     "any_readout",
