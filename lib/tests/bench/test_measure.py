@@ -387,7 +387,7 @@ def test_command_prints_and_stores(nothing_set, capsys, tmp_path):
 def test_command_says_what_is_wrong(nothing_set, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     assert cli.main([*SMALL, "--json"]) == 0
-    assert "OPENBLAS_CORETYPE set" in capsys.readouterr().err
+    assert "OPENBLAS_CORETYPE is set" in capsys.readouterr().err
     for words, message in (
         (["--out", str(tmp_path / "none" / "b.json")], "does not exist"),
         (["--n", "0"], "n = 0"),
