@@ -44,7 +44,11 @@ class Tab:
         self.page.on("pageerror", lambda error: self.problems.append(f"script error: {error}"))
         self.page.on("console", self._heard)
         self.page.on("request", self._asked)
-        self.page.on("requestfailed", lambda request: self.problems.append(f"failed: {request.url}"))
+        self.page.on("requestfailed", self._failed)
+
+    def _failed(self, request):
+        if request.failure != "net::ERR_ABORTED":  # what a page had still asked for when it was left
+            self.problems.append(f"failed: {request.url}")
 
     def _heard(self, message):
         if message.type in ("error", "warning"):
