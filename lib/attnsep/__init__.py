@@ -51,6 +51,13 @@ Broken on purpose: ...
 ('statement', 'who says it', 'evidence', 'in the source card')
 >>> claims_table().header[:4]
 ('claim', 'who says it', 'evidence', 'verdict')
+
+And an attention of your own, judged by all this:
+
+>>> from attnsep import report
+>>> card_of_mine = report(lambda q, k, v: attend(q, k, v, kernel="linear"), width=34, lines=["sees"], seconds=5)
+>>> card_of_mine["sees"].verdict
+'no'
 """
 
 __version__ = "0.1.0"
@@ -74,6 +81,7 @@ __all__ = [
     "interval",
     "namespace",
     "network",
+    "report",
     "signs",
     "to_numpy",
     "verify",
@@ -93,6 +101,7 @@ if TYPE_CHECKING:
     from attnsep.paper.tokens import Law, TokenData
     from attnsep.probability.intervals import certify, interval
     from attnsep.probability.sign_sums import clopper_pearson, hoeffding
+    from attnsep.reportcard.card import report
 else:
     _ROOMS = {
         "arrays": ("namespace", "to_numpy"),
@@ -105,6 +114,7 @@ else:
         "paper.tokens": ("Law", "TokenData"),
         "probability.intervals": ("certify", "interval"),
         "probability.sign_sums": ("clopper_pearson", "hoeffding"),
+        "reportcard.card": ("report",),
     }
     _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

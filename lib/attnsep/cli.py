@@ -1,6 +1,6 @@
 """The command line: `attnsep claims` lists the ledger, `verify` runs it, `fires` and `sizes` compute the theorem.
 
-`bench` times both attentions, `learn` trains small models with them.
+`bench` times both attentions, `learn` trains small models with them, `report` judges an attention of your own.
 """
 
 import sys
@@ -22,10 +22,10 @@ import numpy as np
 
 from attnsep.arrays import BACKENDS, namespace
 from attnsep.attention.kernels import PAIR, usages
-from attnsep.checks import require_integer, text_of
+from attnsep.checks import require_choice, require_integer, text_of
 from attnsep.claims import claims_table, status_line, verify
 from attnsep.extensions import which_attentions
-from attnsep.files import is_same, require_writable, why
+from attnsep.files import is_same, naming, require_writable, why, write
 from attnsep.learn import table
 from attnsep.learn.model import KERNELS
 from attnsep.learn.tasks import TASKS, task
@@ -37,6 +37,7 @@ from attnsep.paper.gains import has_gain
 from attnsep.paper.network import signs
 from attnsep.paper.tokens import Law, TokenData
 from attnsep.probability.sign_sums import clopper_pearson
+from attnsep.reportcard import card
 
 MOST_SIGNS = 10**8
 ALARM = 1e-6
@@ -63,7 +64,15 @@ def main(arguments=None):
     parser = _parser(words)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal that lacks ⊗ should show an escape, not a traceback
         sys.stdout.reconfigure(errors="backslashreplace")
-    run = {"claims": _claims, "verify": _verify, "fires": _fires, "sizes": _sizes, "bench": _bench, "learn": _learn}
+    run = {
+        "claims": _claims,
+        "verify": _verify,
+        "fires": _fires,
+        "sizes": _sizes,
+        "bench": _bench,
+        "learn": _learn,
+        "report": _report,
+    }
     try:
         options = parser.parse_args(words)
         return run[options.command](options)
@@ -123,6 +132,7 @@ def _parser(words):
     _add_theorem(commands)
     _add_bench(commands)
     _add_learn(commands)
+    _add_report(commands)
     return parser
 
 
@@ -309,6 +319,56 @@ def _learn(options):
         finally:  # what took minutes is shown, even where the disk is full by now
             _show_json(row) if options.json else _show(_row_line(row))
     return 0
+
+
+def _add_report(commands):
+    parser = commands.add_parser(
+        "report",
+        help="a report card for any attention: does it see one token among many, count, recall, keep its digits?",
+        description="Judge an attention of your own, or one of the book's kernels, by the theorems of the book.",
+    )
+    parser.add_argument("attention", help="module:name of a function of q, k and v, or a kernel such as softmax:0.5")
+    parser.add_argument("--layout", choices=card.LAYOUTS, help="of its arrays (default: the one that fits)")
+    parser.add_argument("--library", choices=card.LIBRARIES, help="of its arrays (default: the one that fits)")
+    parser.add_argument("--dtype", choices=card.DTYPES, help="of its arrays (default: the most precise it takes)")
+    parser.add_argument("--width", type=int, default=card.WIDTH, help=f"of q, k and v (default: {card.WIDTH})")
+    parser.add_argument("--lines", help=f"which lines, with commas between them (default: {','.join(card.LINES)})")
+    parser.add_argument("--require", default="", metavar="LINES", help="lines without whose yes the exit status is 1")
+    parser.add_argument(
+        "--seconds", type=float, default=card.SECONDS, help=f"for all of it (default: {card.SECONDS:g})"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of all draws (default: 0)")
+    parser.add_argument("--html", metavar="FILE", help="write the card there, as one page with pictures")
+    parser.add_argument("--json", action="store_true", help="print an object")
+
+
+def _report(options):
+    required = [name for name in options.require.split(",") if name]
+    for name in required:
+        require_choice("--require", name, tuple(card.LINES))
+    lines = tuple(card.LINES) if options.lines is None else options.lines.split(",")
+    for name in required:
+        if name not in lines:
+            raise ValueError(f"--require {name}: must be one of --lines")
+    if options.html is not None:
+        require_writable("--html", options.html)  # before a minute of work
+    found = card.report(
+        card.named(options.attention),
+        name=options.attention,
+        **{name: getattr(options, name) for name in ("layout", "library", "dtype", "width", "seconds", "seed")},
+        lines=lines,
+        progress=not options.json,
+    )
+    try:
+        if options.html is not None:
+            with naming("--html", options.html):
+                write(options.html, found.html())
+    finally:  # what took a minute is shown, even where the disk is full by now
+        _show_json(found.as_dict()) if options.json else _show(found)
+    missed = card.failed(found, required)
+    if missed:
+        _say(f"--require: {', '.join(missed)} {'are' if len(missed) > 1 else 'is'} not yes")
+    return int(bool(missed))
 
 
 def _setting(word):

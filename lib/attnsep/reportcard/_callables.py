@@ -1,0 +1,330 @@
+"""Somebody's attention, of any array library and layout, called as the card needs it."""
+
+import copy
+import importlib
+import sys
+import time
+from contextlib import nullcontext
+from itertools import product
+
+import numpy as np
+
+from attnsep.checks import require_choice, text_of
+
+LAYOUTS = ("nd", "bhnd", "bnhd")  # n tokens of width d; a batch b and heads h before or between them
+DTYPES = ("float64", "float32", "float16", "bfloat16")
+LIBRARIES = ("numpy", "cupy", "torch", "jax")
+LONGEST = 160  # characters of an error's message that are shown
+LENGTHS = (24, 64, 512)  # tokens of the inputs on which an attention's layout and manners are tried, till one is taken
+ROWS = 6  # of them are looked at
+
+
+class Misfit(ValueError):
+    """The attention broke a rule that every attention must keep, or raised an error of its own."""
+
+
+class _NumPy:
+    """Arrays of NumPy."""
+
+    dtypes = ("float64", "float32", "float16")
+
+    def put(self, x, dtype):
+        """Return an array of the library with this dtype."""
+        return x.astype(dtype)
+
+    def get(self, out):
+        """Return float64 in NumPy, or raise a TypeError if this is no array of the library."""
+        if not isinstance(out, np.ndarray):
+            raise TypeError(f"returns {type(out).__name__}, no NumPy array")
+        return out.astype(np.float64)
+
+    def quiet(self):
+        """Return a context in which nothing is recorded for gradients, and overflow is no warning."""
+        return np.errstate(all="ignore")
+
+
+class _CuPy(_NumPy):
+    def __init__(self):
+        self.cupy = importlib.import_module("cupy")
+
+    def put(self, x, dtype):
+        return self.cupy.asarray(x.astype(dtype))
+
+    def get(self, out):
+        if not isinstance(out, self.cupy.ndarray):
+            raise TypeError(f"returns {type(out).__name__}, no CuPy array")
+        return self.cupy.asnumpy(out).astype(np.float64)
+
+
+class _Torch:
+    dtypes = DTYPES
+
+    def __init__(self, function):
+        self.torch = importlib.import_module("torch")
+        weights = next(function.parameters(), None) if isinstance(function, self.torch.nn.Module) else None
+        self.device = None if weights is None else weights.device
+
+    def put(self, x, dtype):
+        return self.torch.tensor(x, dtype=getattr(self.torch, dtype), device=self.device)
+
+    def get(self, out):
+        if not isinstance(out, self.torch.Tensor):
+            raise TypeError(f"returns {type(out).__name__}, no PyTorch tensor")
+        return out.detach().to(self.torch.float64).cpu().numpy()
+
+    def quiet(self):
+        return self.torch.no_grad()
+
+
+class _Jax:
+    def __init__(self):
+        self.jax = importlib.import_module("jax")
+        precise = bool(self.jax.config.jax_enable_x64)  # a flag of the user's, which is not ours to change
+        self.dtypes = DTYPES if precise else DTYPES[1:]
+
+    def put(self, x, dtype):
+        return self.jax.numpy.asarray(x, dtype=getattr(self.jax.numpy, dtype))
+
+    def get(self, out):
+        if not isinstance(out, self.jax.Array):
+            raise TypeError(f"returns {type(out).__name__}, no JAX array")
+        return np.asarray(out.astype(self.jax.numpy.float32) if out.dtype.itemsize < 4 else out).astype(np.float64)
+
+    def quiet(self):
+        return nullcontext()
+
+
+def _library(name, function):
+    """Return what puts arrays into a library and gets them out of it."""
+    try:
+        return {"numpy": _NumPy, "cupy": _CuPy, "jax": _Jax}[name]() if name != "torch" else _Torch(function)
+    except ImportError:
+        raise ValueError(f"library = {name!r}: is not installed") from None
+
+
+def _candidates(function):
+    """Return the libraries whose arrays the function may take: its own one, or NumPy and those that are loaded."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(function, torch.nn.Module):
+        return ("torch",)
+    root = str(getattr(function, "__module__", None) or type(function).__module__).split(".")[0]
+    own = {"jaxlib": "jax"}.get(root, root)
+    if own in LIBRARIES:
+        return (own,)
+    return ("numpy", *(name for name in LIBRARIES[1:] if name in sys.modules))
+
+
+def _shaped(x, layout):
+    """Return rows (n, d), or (heads, n, d), in a layout with one batch."""
+    if layout == "nd":
+        return x
+    heads = x if x.ndim == 3 else x[None]
+    return heads[None] if layout == "bhnd" else heads.transpose(1, 0, 2)[None]
+
+
+def _rows(out, layout):
+    """Return the heads (h, n, d) of a layout's first batch."""
+    if layout == "nd":
+        return out[None]
+    return out[0] if layout == "bhnd" else out[0].transpose(1, 0, 2)
+
+
+class Attention:
+    """An attention with all that is needed to call it on rows of float64.
+
+    Attributes
+    ----------
+    function : callable
+        What takes q, k and v.
+    name : str
+        What the card calls it.
+    library, layout, dtype : str
+        Which arrays it takes.
+    width : int
+        Width of queries, keys and values.
+    length : int
+        A number of tokens that it takes.
+    """
+
+    def __init__(self, function, name, library, layout, dtype, width, length=LENGTHS[0]):
+        self.function, self.name, self.library, self.layout, self.dtype = function, name, library, layout, dtype
+        self.width, self.length = width, length
+        self._arrays, self._further = _library(library, function), {}
+
+    @property
+    def dtypes(self):
+        """The dtypes of its library, the most precise one first."""
+        return self._arrays.dtypes
+
+    def __call__(self, q, k, v, dtype=None):
+        """Return the outputs for rows of queries, keys and values, each of shape (n, width), as float64.
+
+        Raises
+        ------
+        Misfit
+            If it raises an error, or its output has another shape.
+        """
+        return self.heads(*(x[None] for x in (q, k, v)), dtype=dtype)[0]
+
+    def heads(self, q, k, v, dtype=None):
+        """Return the outputs of several heads at once, each argument of shape (heads, n, width)."""
+        given = [self._arrays.put(_shaped(x[0] if self.layout == "nd" else x, self.layout), dtype or self.dtype)
+                 for x in (q, k, v)]  # fmt: skip
+        try:
+            with self._arrays.quiet(), np.errstate(all="ignore"):
+                out = self.function(*given, **self._further)
+        except Exception as error:
+            raise Misfit(
+                f"attention: raises {type(error).__name__} ({first_line(error)}) for q, k, v of shape "
+                f"{tuple(given[0].shape)} and dtype {dtype or self.dtype}"
+            ) from error
+        try:
+            out = self._arrays.get(out)
+        except TypeError as error:
+            raise Misfit(f"attention: {error}; it must return one array like v") from None
+        if out.shape != tuple(given[2].shape):
+            raise Misfit(
+                f"attention: returns the shape {out.shape} for v of shape {tuple(given[2].shape)}; must be equal"
+            )
+        return _rows(out, self.layout)
+
+    def with_mask(self, name, keep):
+        """Return this attention with a mask of Booleans, shape (n, n), as a further argument of this name."""
+        masked = copy.copy(self)
+        masked._further = {name: self._arrays.put(keep, "bool")}
+        return masked
+
+    def seconds(self, n):
+        """Return how long one call on n tokens takes."""
+        x = np.ones((n, self.width))
+        start = time.perf_counter()
+        self(x, x, x)
+        return time.perf_counter() - start
+
+
+def first_line(error):
+    """Return the first line of an error's message that is not empty, shortened."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return "no message"
+    return lines[0].rstrip(".") if len(lines[0]) <= LONGEST else f"{lines[0][:LONGEST]} …"
+
+
+def adapted(attention, *, name=None, library=None, layout=None, dtype=None, width):
+    """Find out how an attention is called, and whether it keeps the rules.
+
+    Parameters
+    ----------
+    attention : callable
+        Takes q, k and v, returns the outputs.
+    name : str, optional
+        What the card calls it; left out, its own name.
+    library : str, optional
+        numpy, cupy, torch or jax; left out, the library that it comes from, else the first that is loaded and works.
+    layout : str, optional
+        nd, bhnd or bnhd; left out, the only one in which it mixes tokens and leaves heads alone.
+    dtype : str, optional
+        float64, float32, float16 or bfloat16; left out, the most precise one that it takes.
+    width : int
+        Width of queries, keys and values.
+
+    Returns
+    -------
+    Attention
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is not callable, or breaks a rule; the message is one sentence that names the rule.
+
+    Examples
+    --------
+    >>> adapted(lambda q, k, v: v, width=8)
+    Traceback (most recent call last):
+    ...
+    attnsep.reportcard._callables.Misfit: attention: its output for a token depends on no other token; it must mix them
+    """
+    if not callable(attention):
+        raise TypeError(f"attention = {text_of(attention)}: must be a function of q, k and v")
+    for what, given, choices in (
+        ("library", library, LIBRARIES),
+        ("layout", layout, LAYOUTS),
+        ("dtype", dtype, DTYPES),
+    ):
+        if given is not None:
+            require_choice(what, given, choices)
+    name = name or getattr(attention, "__qualname__", None) or type(attention).__name__
+    failures, found = {}, None
+    for arrays in _candidates(attention) if library is None else (library,):
+        try:
+            found = _in_library(attention, name, arrays, layout, dtype, width)
+            break
+        except Misfit as error:
+            failures[arrays] = error
+    if found is None:
+        meant = {arrays: error for arrays, error in failures.items() if not isinstance(error.__cause__, TypeError)}
+        failures = meant or failures  # a TypeError says that other arrays are meant
+        if len(failures) == 1:
+            raise next(iter(failures.values()))
+        raise Misfit("; ".join(f"with arrays of {arrays} the {error}" for arrays, error in failures.items()))
+    _require_manners(found)
+    return found
+
+
+def _in_library(function, name, library, layout, dtype, width):
+    """Return the attention in the first dtype and the only layout in which it works."""
+    dtypes = _library(library, function).dtypes if dtype is None else (dtype,)
+    failure = None
+    for chosen, length in product(dtypes, LENGTHS):
+        working = []
+        for shape in LAYOUTS if layout is None else (layout,):
+            tried = Attention(function, name, library, shape, chosen, width, length)
+            try:
+                if _mixes_tokens(tried):
+                    working.append(tried)
+            except Misfit as error:
+                failure = failure or error
+        if len(working) > 1 and working[0].layout != "nd":  # whoever takes plain rows takes them for tokens
+            layouts = " and ".join(one.layout for one in working)
+            raise Misfit(f"attention: mixes tokens in the layouts {layouts}; say which, layout=…")
+        if working:
+            return working[0]
+    raise failure or Misfit("attention: its output for a token depends on no other token; it must mix them")
+
+
+def _mixes_tokens(attention):
+    """Whether outputs of one head depend on other tokens of it, and those of another head on none of them."""
+    rng = np.random.default_rng(0)
+    heads = 1 if attention.layout == "nd" else 2
+    q, k, v = rng.standard_normal((3, heads, attention.length, attention.width))
+    q = q / np.sqrt(attention.width)
+    before, mixes = attention.heads(q, k, v), False
+    for row in np.linspace(0, attention.length - 1, ROWS).astype(int):
+        changed = v.copy()
+        changed[0, np.arange(attention.length) != row] += 1
+        moved = np.abs(attention.heads(q, k, changed) - before).max(axis=2) > 1e-6
+        if moved[1:].any():
+            return False
+        mixes |= bool(moved[0, row])
+    return mixes
+
+
+def _require_manners(attention):
+    """Raise a Misfit unless equal inputs give equal, finite answers and stay as they are."""
+    q, k, v = np.random.default_rng(1).standard_normal((3, attention.length, attention.width))
+    arrays = attention._arrays
+    given = [arrays.put(_shaped(x, attention.layout), attention.dtype) for x in (q, k, v)]
+    kept = copy.deepcopy([arrays.get(x) for x in given])
+    with arrays.quiet(), np.errstate(all="ignore"):
+        attention.function(*given)
+    for which, before, after in zip("qkv", kept, given, strict=True):
+        if not np.array_equal(before, arrays.get(after)):
+            raise Misfit(f"attention: changes {which} in place; it must leave its inputs alone")
+    first, second = attention(q, k, v), attention(q, k, v)
+    if not np.isfinite(first).all():
+        raise Misfit("attention: returns NaN or inf for standard normal q, k and v; its outputs must be finite")
+    if np.abs(first - second).max() > 1e-3 * np.abs(first).max():
+        raise Misfit(
+            "attention: answers equal inputs differently; it must not draw anything anew: "
+            "switch off dropout (.eval()), and keep random features"
+        )
