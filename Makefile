@@ -17,7 +17,7 @@ RESULT ?=
 VERB ?= check
 
 .DEFAULT_GOAL := help
-.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock lock-request test-oldest test-newest repeat test-cupy test-oracles test-colab test-hostile test-planted fuzz mutants noticed gpu release pdf address clean
+.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock lock-request test-oldest test-newest repeat test-cupy test-oracles cards test-colab test-hostile test-planted fuzz mutants noticed gpu release pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,9 @@ test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumP
 test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against PyTorch and the package entmax
 	@$(VENV)-oracles/bin/python -m tools.steps oracles
 
+cards: $(VENV)-cards/.ready  ## judge the attentions of examples, which others wrote, and store their cards; fifteen minutes
+	@$(VENV)-cards/bin/python -m tools.cards
+
 test-colab: $(VENV)/.ready $(VENV)-colab/.ready  ## open every chapter (or CHAPTER=name) alone, with Colab's versions and without the library; ten minutes
 	@$(RUN) tools.launch $(VENV)-colab $(if $(CHAPTER),"$(CHAPTER)")
 
@@ -139,7 +142,7 @@ FIND_PYTHON = command -v $(PYTHON) >/dev/null 2>&1 || { echo "This project needs
 # What an environment has is known to tools/environment.py, which adds what is missing; the times of files say nothing,
 # because git rewrites them.
 PARTS := $(VENV)/.ready-book $(VENV)/.ready-lab
-WHOLE := $(addsuffix /.ready,$(VENV) $(addprefix $(VENV)-,oldest newest cupy oracles mutants colab))
+WHOLE := $(addsuffix /.ready,$(VENV) $(addprefix $(VENV)-,oldest newest cupy oracles cards mutants colab))
 .PHONY: $(PARTS) $(WHOLE)
 
 $(PARTS):

@@ -1,8 +1,9 @@
 """Make one of the project's environments, or add to it what a verb needs: python tools/environment.py .venv book
 
 The folder's name says which versions it gets: .venv those of requirements.lock, .venv-cupy the same and CuPy,
-.venv-oracles the same and PyTorch, .venv-mutants the same and cosmic-ray, .venv-oldest the oldest that pyproject.toml
-allows, .venv-newest the newest, .venv-colab Colab's kernel and arrays, without this project.
+.venv-oracles the same and PyTorch, .venv-cards the same and attentions that others wrote, .venv-mutants the same and
+cosmic-ray, .venv-oldest the oldest that pyproject.toml allows, .venv-newest the newest, .venv-colab Colab's kernel and
+arrays, without this project.
 
 The names after the folder are extras of pyproject.toml; without one it is dev, which has all others. Only .venv grows:
 what it has stays. Its file .ready, which is missing while somebody works on it, keeps what it has and from which
@@ -84,7 +85,7 @@ def installs(kind, python, extras=(ALL,)):
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     if kind == "cupy":
         return [pip + LOCKED + [".[dev]", cupy()]]
-    if kind in ("oracles", "mutants"):
+    if kind in ("oracles", "cards", "mutants"):
         return [pip + LOCKED + [".[dev,%s]" % kind]]
     if kind == "colab":
         return [pip + COLAB]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from attnsep import cli
 from attnsep.bench import measure
+from attnsep.reportcard import card
 from lib.tests.fuzzing import INPUTS, KERNELS, SETTINGS, WORDS, hurry, time_limit
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.usefixtures("nothing_set")]
@@ -25,10 +26,11 @@ GOOD = {
     "bench": {"--n": "4", "--d": "3", "--dtype": "float64", "--seconds": "1e-9"},
     "learn": {"--kernel": "elu+1", "--seed": "3"},
     "verify": {"--backend": "numpy", "--jobs": "1"},
+    "report": {"--width": "8", "--lines": "selects", "--seed": "3", "--dtype": "float64", "--seconds": "50"},
     "claims": {},
 }
 MORE = {"fires": {"--seed": "3", "--draws": "20"}, "sizes": {"--gap": "0.1"}, "bench": {}, "verify": {}, "claims": {}}
-MORE["learn"] = {"--jobs": "2"}
+MORE |= {"learn": {"--jobs": "2"}, "report": {"--library": "numpy", "--layout": "nd", "--require": "selects"}}
 PLACES = ["no-such-folder/result.json", ".", "", "/proc/result.json", "bad\udcff/x.json", "a" * 300]
 
 
@@ -49,6 +51,8 @@ def command_lines(draw, verb):
     if verb == "learn":
         words += draw(st.sampled_from([["retrieval"], ["chess"], ["--grid", "x"], []]))
         words += ["--set", "steps=0", draw(st.sampled_from(["pairs=3", "pairs=3", "pairs=", "x=1", "3"]))]
+    if verb == "report":
+        words += draw(st.sampled_from([["softmax"], ["relu"], ["x:y"], ["topk:0"], ["math:pi"], []]))
     if verb == "bench" and draw(st.integers(0, 3)) == 0:
         words += ["--out", draw(st.sampled_from(PLACES))]
     return words + draw(st.sampled_from([[], ["--json"], ["--json"], ["--no-such-option"]]))
@@ -93,6 +97,7 @@ OWN = {
     "verify": ["--seeds"],
     "fires": ["--seed", "--draws"],
     "sizes": [],
+    "report": ["--html"],
     "claims": [],
 }
 
@@ -107,7 +112,8 @@ def test_no_error_repeats_a_long_word(verb, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(measure, "_timed", begun)
     monkeypatch.setattr("attnsep.learn.train._libraries", begun)
-    positional = {"verify": ["tensor-trick"], "learn": ["retrieval"]}.get(verb, [])
+    monkeypatch.setattr(card, "report", begun)
+    positional = {"verify": ["tensor-trick"], "learn": ["retrieval"], "report": ["softmax"]}.get(verb, [])
     good = [word for pair in GOOD[verb].items() for word in pair]
     for word in LONG:
         lines = [[verb, *positional, *good, option, word] for option in [*GOOD[verb], *MORE[verb], *OWN[verb]]]

@@ -14,6 +14,7 @@ from attnsep.bench import measure
 from attnsep.claims import the_cards_words
 from attnsep.learn import table
 from attnsep.ledger import framework, graph, record, tables
+from attnsep.reportcard import cards
 from lib.tests import fuzzing
 from lib.tests.fuzzing import FUZZED, name_of
 
@@ -28,6 +29,7 @@ WITHOUT_ARGUMENTS = [
     measure.cpu,
     table.table_path,
     table.grid_path,
+    cards.cards_path,
     framework.claims,
     graph.claims_map,
     record.record_path,
@@ -39,7 +41,7 @@ WITH_FILES = {"bench.cost.read_result", "bench.cost.write_result", "ledger.table
 WITH_FILES |= {
     f"files.{name}" for name in ("read", "write", "require_writable", "naming", "locked", "why", "from_json", "is_same")
 }
-WITH_FILES |= {"learn.table.read_rows", "learn.table.add_row", "learn.grid.read_grid"}
+WITH_FILES |= {"learn.table.read_rows", "learn.table.add_row", "learn.grid.read_grid", "reportcard.cards.read_cards"}
 IN_OTHER_TESTS = (
     {
         "processes.FreshProcesses.submit": "test_processes.py",

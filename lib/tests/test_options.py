@@ -14,6 +14,7 @@ from attnsep import cli
 from attnsep.bench import measure
 from attnsep.ledger import framework
 from attnsep.ledger.ratchet import read_ratchet
+from attnsep.reportcard.card import Card, Line
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 FIRES = ["fires", "--n", "6", "--d", "5", "--m", "3", "--a", "0.7", "--c", "0.5"]
@@ -23,6 +24,7 @@ BENCH = ["bench", "--n", "4", "--d", "3"]
 LEARN = ["learn", "edge"]
 GRID = ["learn", "--grid", "g.json"]
 VERIFY = ["verify", "tensor-trick"]
+REPORT = ["report", "softmax"]
 # Words, and words that differ in the option alone: without it, or with another value.  An output may repeat a value,
 # which is no use of it: values that differ are taken out of what is compared.
 POINTS = {
@@ -66,11 +68,23 @@ POINTS = {
     "learn --jobs": (GRID, [*GRID, "--jobs", "2"]),
     "learn --dask": (GRID, [*GRID, "--dask", "tcp://nowhere:1"]),
     "learn --out": (GRID, [*GRID, "--out", "rows.jsonl"]),
+    "report attention": (REPORT, ["report", "linear"]),
+    "report --layout": (REPORT, [*REPORT, "--layout", "nd"]),
+    "report --library": (REPORT, [*REPORT, "--library", "numpy"]),
+    "report --dtype": (REPORT, [*REPORT, "--dtype", "float32"]),
+    "report --width": (REPORT, [*REPORT, "--width", "34"]),
+    "report --lines": (REPORT, [*REPORT, "--lines", "sees,counts"]),
+    "report --require": (REPORT, [*REPORT, "--require", "sees"]),
+    "report --seconds": (REPORT, [*REPORT, "--seconds", "9"]),
+    "report --seed": (REPORT, [*REPORT, "--seed", "1"]),
+    "report --html": (REPORT, [*REPORT, "--html", "card.html"]),
+    "report --json": (REPORT, [*REPORT, "--json"]),
     "learn --json": (LEARN, [*LEARN, "--json"]),
 }
 LIMITS = {"sizes --d-max", "sizes --a0"}  # what is beyond them is refused
 ROW = {"task": "edge", "kernel": "softmax", "seed": 0, "settings": {}, "steps": 1, "result": {"diverged": False}}
 ROW |= {"versions": {}, "machine": {}, "seconds": 1.0}
+CARD = Card("mine", {"seed": 0}, (Line("sees", "no", "It does not.", {}, "golden-ratio"),))
 RESULT = {"rows": [{"mechanism": "softmax", "n": 4, "d": 3, "dtype": "float64", "library": "attnsep", "memory": None}]}
 RESULT["rows"][0] |= {"median": 1.0, "min": 1.0, "max": 1.0}
 
@@ -84,6 +98,8 @@ def done(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     asked, verify = [], framework.verify
     monkeypatch.setattr(measure, "bench", noting(asked, RESULT))
+    monkeypatch.setattr(cli.card, "report", noting(asked, CARD))
+    monkeypatch.setattr(cli.card, "named", len)  # a kernel is its name here, which is no use of it
     monkeypatch.setattr("attnsep.learn.train.train", noting(asked, ROW))
     monkeypatch.setattr("attnsep.learn.grid.run_grid", noting(asked, [ROW]))
     monkeypatch.setattr(cli, "verify", noting(asked, None, lambda *args, **named: verify(*args, **named | {"jobs": 1})))

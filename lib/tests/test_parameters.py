@@ -23,6 +23,7 @@ from attnsep.learn import model, table, tasks
 from attnsep.ledger import framework, record, sampled, tables
 from attnsep.paper import gains, network, one_query, tokens
 from attnsep.probability import intervals, sign_sums
+from attnsep.reportcard import cards
 from lib.tests.fuzzing import CASES, name_of, strict
 from lib.tests.parameters import fresh, home, search, trace
 from lib.tests.test_fuzz import IN_OTHER_TESTS, WITH_FILES, covered
@@ -46,6 +47,10 @@ ELSEWHERE = {
     "learn.train.train.progress": "training/test_golden.py",
     "learn.train.trained_or_stored.settings": "training/test_golden.py",
     "cli.main.arguments": "test_options.py",
+    "reportcard.card.report.library": "the same numbers, from other arrays: reportcard/test_callables.py",
+    "reportcard.card.report.layout": "found where it is left out: reportcard/test_callables.py",
+    "reportcard.card.report.seconds": "how far it looks: reportcard/test_card.py",
+    "reportcard.card.report.progress": "on a terminal: reportcard/test_card.py",
 }
 ELSEWHERE |= {
     f"learn.tasks.Task.{name}": "only training reads it: training/test_golden.py"
@@ -276,6 +281,7 @@ POINTS = [
         {"q": B, "kernel": "elu+1", "keep": KEEP},
     ),
     ("learn.table.read_rows", table.read_rows, {}, {"path": table.grid_path()}),
+    ("reportcard.cards.read_cards", cards.read_cards, {}, {"path": table.grid_path()}),
     (
         "learn.table.scores",
         table.scores,

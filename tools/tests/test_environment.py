@@ -19,7 +19,7 @@ from tools.files import ROOT
 
 def test_an_old_python_is_too_old_for_every_environment(monkeypatch):
     monkeypatch.setattr("sys.version_info", (3, 10, 9))
-    for kind in ("locked", "oldest", "newest", "cupy", "oracles", "mutants"):
+    for kind in ("locked", "oldest", "newest", "cupy", "oracles", "cards", "mutants"):
         assert environment.missing(kind).startswith("This project needs Python 3.11 or newer, but ")
 
 
@@ -39,13 +39,13 @@ def test_there_is_no_cupy_for_macos(monkeypatch):
 
 
 def test_only_the_newest_and_the_oldest_pass_by_the_lock():
-    for kind in ("locked", "cupy", "oracles", "mutants"):
+    for kind in ("locked", "cupy", "oracles", "cards", "mutants"):
         assert "requirements.lock" in str(environment.installs(kind, "python"))
     assert "requirements.lock" not in str(environment.installs("newest", "python"))
     assert "lowest-direct" in environment.installs("oldest", "python")[-1]
 
 
-@pytest.mark.parametrize("kind", ["oracles", "mutants"])
+@pytest.mark.parametrize("kind", ["oracles", "cards", "mutants"])
 def test_the_extras_come_with_all_that_the_tests_need(kind):
     assert environment.installs(kind, "python")[-1][-1] == f".[dev,{kind}]"
 
@@ -111,7 +111,7 @@ def test_a_changed_file_brings_up_to_date_what_is_there_and_a_new_time_stamp_doe
     assert "pyproject.toml or requirements.lock is not what .venv was made from" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("kind", ["oldest", "cupy", "oracles", "mutants", "colab"])
+@pytest.mark.parametrize("kind", ["oldest", "cupy", "oracles", "cards", "mutants", "colab"])
 def test_other_environments_are_made_anew_when_a_file_changed_and_never_grow(project, kind, monkeypatch):
     monkeypatch.setattr(environment, "missing", lambda kind: None)
     for text in ("one", "one", "two"):
@@ -301,7 +301,7 @@ def test_a_file_system_without_locks_is_no_obstacle(project, monkeypatch):
     assert environment.main(".venv", "book") == 0
 
 
-@pytest.mark.parametrize("kind", ["oldest", "newest", "cupy", "oracles", "mutants", "colab"])
+@pytest.mark.parametrize("kind", ["oldest", "newest", "cupy", "oracles", "cards", "mutants", "colab"])
 def test_the_folders_name_says_the_kind(kind, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(environment, "missing", lambda kind: asked.append(kind) or "stop here")

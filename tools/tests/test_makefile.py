@@ -71,6 +71,7 @@ RUNS = {
     "test-newest": [".venv-newest/bin tools.steps unit slow notebooks claims learn"],
     "test-cupy": [".venv-cupy/bin tools.steps fallback unit slow notebooks claims"],
     "test-oracles": [".venv-oracles/bin tools.steps oracles"],
+    "cards": [".venv-cards/bin tools.cards"],
     "test-colab": ["tools.launch .venv-colab"],
     "test-hostile": [". tools/environment.py", ". tools.hostile check"],
     "test-planted": ["tools.planted"],
@@ -106,7 +107,7 @@ def told(folder, verb, fails="nothing"):
     return words, run.returncode
 
 
-KINDS = ("", "-oldest", "-newest", "-cupy", "-oracles", "-mutants", "-colab")
+KINDS = ("", "-oldest", "-newest", "-cupy", "-oracles", "-cards", "-mutants", "-colab")
 
 
 @pytest.mark.parametrize("verb", RUNS)

@@ -2,10 +2,11 @@
 
 import copy
 import importlib
+import math
 import sys
-import time
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from itertools import product
+from time import monotonic
 
 import numpy as np
 
@@ -21,6 +22,69 @@ ROWS = 6  # of them are looked at
 
 class Misfit(ValueError):
     """The attention broke a rule that every attention must keep, or raised an error of its own."""
+
+
+class Late(Exception):
+    """The time is spent, or too short for the next call."""
+
+
+class Budget:
+    """The time for one card, and for the part of it that is at work.
+
+    Parameters
+    ----------
+    seconds : float
+        For the whole card, from now on.
+    """
+
+    def __init__(self, seconds):
+        self.end = self.stop = monotonic() + seconds
+        self._costs = {}
+
+    def left(self):
+        """Return the seconds that the part at work still has."""
+        return self.stop - monotonic()
+
+    @contextmanager
+    def part(self, share):
+        """Give what is inside a share of the time that is left, and end it where this is spent."""
+        before = self.stop
+        self.stop = min(before, monotonic() + share * max(self.left(), 0))
+        try:
+            yield
+        except Late:
+            pass
+        finally:
+            self.stop = before
+
+    def require(self, tokens):
+        """Raise Late unless a call on so many tokens fits into the time that is left."""
+        if self.left() <= self.expected(tokens):
+            raise Late
+
+    def expected(self, tokens):
+        """Return what a call on so many tokens will cost: beyond those known, by the power of their number seen last.
+
+        The first call of a size may compile, so one alone says nothing.  Where no power is known it is taken to be two,
+        which none exceeds.
+        """
+        known = sorted(n for n, costs in self._costs.items() if n <= tokens and len(costs) > 1)
+        if not known:
+            return 0.0
+        last, cost, power = known[-1], min(self._costs[known[-1]]), 2.0
+        if len(known) > 1:
+            before = min(self._costs[known[-2]])
+            growth = math.log(max(cost, 1e-9) / max(before, 1e-9)) / math.log(last / known[-2])
+            power = min(max(growth, 0.0), 2.0)
+        return cost * (tokens / last) ** power
+
+    def forget(self):
+        """Forget all costs: those of other layouts were those of other numbers of tokens."""
+        self._costs = {}
+
+    def note(self, tokens, seconds):
+        """Keep what a call cost."""
+        self._costs.setdefault(tokens, []).append(seconds)
 
 
 class _NumPy:
@@ -144,11 +208,13 @@ class Attention:
         Width of queries, keys and values.
     length : int
         A number of tokens that it takes.
+    budget : Budget
+        Asked before each call.
     """
 
-    def __init__(self, function, name, library, layout, dtype, width, length=LENGTHS[0]):
+    def __init__(self, function, name, library, layout, dtype, width, length, budget):
         self.function, self.name, self.library, self.layout, self.dtype = function, name, library, layout, dtype
-        self.width, self.length = width, length
+        self.width, self.length, self.budget = width, length, budget
         self._arrays, self._further = _library(library, function), {}
 
     @property
@@ -163,43 +229,52 @@ class Attention:
         ------
         Misfit
             If it raises an error, or its output has another shape.
+        Late
+            If the time is spent, or too short for this call.
         """
         return self.heads(*(x[None] for x in (q, k, v)), dtype=dtype)[0]
 
     def heads(self, q, k, v, dtype=None):
         """Return the outputs of several heads at once, each argument of shape (heads, n, width)."""
-        given = [self._arrays.put(_shaped(x[0] if self.layout == "nd" else x, self.layout), dtype or self.dtype)
-                 for x in (q, k, v)]  # fmt: skip
+        nd = self.layout == "nd"
+        return _rows(self._called([_shaped(x[0] if nd else x, self.layout) for x in (q, k, v)], dtype), self.layout)
+
+    def batches(self, q, k, v):
+        """Return the outputs of a batch of prompts, each argument of shape (batch, n, width), the layout not nd."""
+        heads = 1 if self.layout == "bhnd" else 2
+        return self._called([np.expand_dims(x, heads) for x in (q, k, v)]).squeeze(heads)
+
+    def _called(self, shaped, dtype=None):
+        """Return what the function returns for arrays in its layout, if it is an array like them."""
+        tokens = shaped[0].shape[1 if self.layout == "bnhd" else -2]
+        self.budget.require(tokens)
+        given = [self._arrays.put(np.ascontiguousarray(x), dtype or self.dtype) for x in shaped]
+        start = monotonic()
         try:
             with self._arrays.quiet(), np.errstate(all="ignore"):
                 out = self.function(*given, **self._further)
         except Exception as error:
+            needs = "; it is called without gradients and must not need them" if "grad" in str(error) else ""
             raise Misfit(
                 f"attention: raises {type(error).__name__} ({first_line(error)}) for q, k, v of shape "
-                f"{tuple(given[0].shape)} and dtype {dtype or self.dtype}"
+                f"{tuple(given[0].shape)} and dtype {dtype or self.dtype}{needs}"
             ) from error
         try:
             out = self._arrays.get(out)
         except TypeError as error:
             raise Misfit(f"attention: {error}; it must return one array like v") from None
+        self.budget.note(tokens, monotonic() - start)
         if out.shape != tuple(given[2].shape):
             raise Misfit(
                 f"attention: returns the shape {out.shape} for v of shape {tuple(given[2].shape)}; must be equal"
             )
-        return _rows(out, self.layout)
+        return out
 
     def with_mask(self, name, keep):
         """Return this attention with a mask of Booleans, shape (n, n), as a further argument of this name."""
         masked = copy.copy(self)
         masked._further = {name: self._arrays.put(keep, "bool")}
         return masked
-
-    def seconds(self, n):
-        """Return how long one call on n tokens takes."""
-        x = np.ones((n, self.width))
-        start = time.perf_counter()
-        self(x, x, x)
-        return time.perf_counter() - start
 
 
 def first_line(error):
@@ -210,7 +285,7 @@ def first_line(error):
     return lines[0].rstrip(".") if len(lines[0]) <= LONGEST else f"{lines[0][:LONGEST]} …"
 
 
-def adapted(attention, *, name=None, library=None, layout=None, dtype=None, width):
+def adapted(attention, *, name=None, library=None, layout=None, dtype=None, width, budget):
     """Find out how an attention is called, and whether it keeps the rules.
 
     Parameters
@@ -227,6 +302,8 @@ def adapted(attention, *, name=None, library=None, layout=None, dtype=None, widt
         float64, float32, float16 or bfloat16; left out, the most precise one that it takes.
     width : int
         Width of queries, keys and values.
+    budget : Budget
+        Asked before each call.
 
     Returns
     -------
@@ -239,7 +316,7 @@ def adapted(attention, *, name=None, library=None, layout=None, dtype=None, widt
 
     Examples
     --------
-    >>> adapted(lambda q, k, v: v, width=8)
+    >>> adapted(lambda q, k, v: v, width=8, budget=Budget(9))
     Traceback (most recent call last):
     ...
     attnsep.reportcard._callables.Misfit: attention: its output for a token depends on no other token; it must mix them
@@ -257,7 +334,7 @@ def adapted(attention, *, name=None, library=None, layout=None, dtype=None, widt
     failures, found = {}, None
     for arrays in _candidates(attention) if library is None else (library,):
         try:
-            found = _in_library(attention, name, arrays, layout, dtype, width)
+            found = _in_library(attention, name, arrays, layout, dtype, width, budget)
             break
         except Misfit as error:
             failures[arrays] = error
@@ -267,29 +344,35 @@ def adapted(attention, *, name=None, library=None, layout=None, dtype=None, widt
         if len(failures) == 1:
             raise next(iter(failures.values()))
         raise Misfit("; ".join(f"with arrays of {arrays} the {error}" for arrays, error in failures.items()))
+    budget.forget()
     _require_manners(found)
     return found
 
 
-def _in_library(function, name, library, layout, dtype, width):
+def _in_library(function, name, library, layout, dtype, width, budget):
     """Return the attention in the first dtype and the only layout in which it works."""
     dtypes = _library(library, function).dtypes if dtype is None else (dtype,)
-    failure = None
+    failures = []
     for chosen, length in product(dtypes, LENGTHS):
         working = []
         for shape in LAYOUTS if layout is None else (layout,):
-            tried = Attention(function, name, library, shape, chosen, width, length)
+            tried = Attention(function, name, library, shape, chosen, width, length, budget)
             try:
                 if _mixes_tokens(tried):
                     working.append(tried)
             except Misfit as error:
-                failure = failure or error
+                failures.append(error)
         if len(working) > 1 and working[0].layout != "nd":  # whoever takes plain rows takes them for tokens
             layouts = " and ".join(one.layout for one in working)
             raise Misfit(f"attention: mixes tokens in the layouts {layouts}; say which, layout=…")
         if working:
             return working[0]
-    raise failure or Misfit("attention: its output for a token depends on no other token; it must mix them")
+    failures.sort(key=lambda error: error.__cause__ is not None)  # first what is no error of its own
+    raise (
+        failures[0]
+        if failures
+        else Misfit("attention: its output for a token depends on no other token; it must mix them")
+    )
 
 
 def _mixes_tokens(attention):
@@ -299,6 +382,13 @@ def _mixes_tokens(attention):
     q, k, v = rng.standard_normal((3, heads, attention.length, attention.width))
     q = q / np.sqrt(attention.width)
     before, mixes = attention.heads(q, k, v), False
+    if not np.isfinite(before).all():
+        raise Misfit("attention: returns NaN or inf for standard normal q, k and v; its outputs must be finite")
+    if np.abs(attention.heads(q, k, v) - before).max() > 1e-3 * np.abs(before).max():
+        raise Misfit(
+            "attention: answers equal inputs differently; it must not draw anything anew: "
+            "switch off dropout (.eval()), and keep random features"
+        )
     for row in np.linspace(0, attention.length - 1, ROWS).astype(int):
         changed = v.copy()
         changed[0, np.arange(attention.length) != row] += 1
@@ -310,7 +400,7 @@ def _mixes_tokens(attention):
 
 
 def _require_manners(attention):
-    """Raise a Misfit unless equal inputs give equal, finite answers and stay as they are."""
+    """Raise a Misfit unless the inputs stay as they are."""
     q, k, v = np.random.default_rng(1).standard_normal((3, attention.length, attention.width))
     arrays = attention._arrays
     given = [arrays.put(_shaped(x, attention.layout), attention.dtype) for x in (q, k, v)]
@@ -320,11 +410,3 @@ def _require_manners(attention):
     for which, before, after in zip("qkv", kept, given, strict=True):
         if not np.array_equal(before, arrays.get(after)):
             raise Misfit(f"attention: changes {which} in place; it must leave its inputs alone")
-    first, second = attention(q, k, v), attention(q, k, v)
-    if not np.isfinite(first).all():
-        raise Misfit("attention: returns NaN or inf for standard normal q, k and v; its outputs must be finite")
-    if np.abs(first - second).max() > 1e-3 * np.abs(first).max():
-        raise Misfit(
-            "attention: answers equal inputs differently; it must not draw anything anew: "
-            "switch off dropout (.eval()), and keep random features"
-        )

@@ -1,9 +1,10 @@
 """The lines of a report card: one function each, which measures one thing about an attention."""
 
 import math
-import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import takewhile
 from statistics import median
 from typing import Any
@@ -17,18 +18,31 @@ from attnsep.paper import tokens
 from attnsep.paper.network import signs
 from attnsep.paper.tokens import TokenData
 from attnsep.probability.sign_sums import clopper_pearson
-from attnsep.reportcard._callables import Misfit
+from attnsep.reportcard._callables import Late, Misfit
 
 WEAK, STRONG, CONSTANT, COLUMNS = Fraction(1, 20), Fraction(7, 10), Fraction(1, 2), 10  # a_0, a_1, c and m of the book
 ERROR = 0.1  # of a network that separates, or counts
+NOTHING = 0.5  # loss of who answers with the mean
 RECALLED = 0.05  # loss: in the answers, the right value has all weight but for a third
+FACTORS = (1, 16, 256)  # of the scores
+ODD = 31  # tokens
+PLACED = 1e-5  # share of the outputs that changes with the order, where places count
+WRONG_SUM = 1e-4  # a sum of weights that misses 1 by more is no rounding
+MASKS = ("attn_mask", "mask")
+PAIRS = (4, 16, 64, 128, 256, 512)
 FEW_PAIRS = 16  # whoever recalls fewer does not recall
-NETWORKS = 10_000  # drawn for a frequency
+NETWORKS, ROUNDS = 10_000, 10  # drawn for a frequency, in so many rounds
 ALARM = 1e-6 / 20  # chance that an interval misses its probability; a card has fewer than twenty
 WIDE = 512  # tokens, of which a window does not see all
+SIZES = (WIDE, 256, 128, 64)
 PLACES = 5  # of the mark, where places count
 NEAR = 0.2  # largest difference of the logarithms of gains between an attention and its nearest known kernel
-TIE = 64 * np.finfo(float).eps  # of the threshold: above it by less is a tie, which does not fire
+TIE = 64  # roundings: what is above the threshold by fewer is a tie, which does not fire
+ROUGH = 0.01  # largest departure of a weighted sum from linear in the values; beyond it are no weights
+SPACINGS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+MOST = 8192  # tokens; all weights of so many take half a gigabyte
+MOST_COARSE = 4096  # tokens, with fewer digits
+LOST = 0.5  # share of a difference that rounding may change
 STEPS = 14  # of a bisection, on a logarithmic scale
 YES, NO, PARTLY, UNJUDGED = "yes", "no", "partly", "not judged"
 
@@ -59,77 +73,83 @@ class Line:
 
 
 class Judge:
-    """An attention, the time that is left for it, and what the lines find out on their way.
+    """An attention, and what the lines find out about it on their way.
 
     Attributes
     ----------
     attention : Attention
         What is judged.
     rng : numpy.random.Generator
-        Source of all draws.
-    seconds : float
-        Time for the whole card.
+        Source of all draws of the line at work.
     """
 
-    def __init__(self, attention, rng, seconds):
-        self.attention, self.rng, self.end = attention, rng, time.monotonic() + seconds
-        self.shared, self._cost = {}, {}
+    def __init__(self, attention, seed=0):
+        self.attention, self.seed, self.rng = attention, seed, np.random.default_rng(seed)
+        self.spacing = SPACINGS[attention.dtype]
 
-    def affords(self, n, calls=1, share=1.0):
-        """Whether so many calls on n tokens fit into a share of the time that is left.
+    def part(self, share):
+        """Give what is inside a share of the line's time, and end it where this is spent."""
+        return self.attention.budget.part(share)
 
-        A larger n than any before is taken to cost in proportion to its square, which most attentions do not exceed.
-        """
-        left = share * (self.end - time.monotonic())
-        if n not in self._cost:
-            known = max((m for m in self._cost if m < n), default=None)
-            if known is not None and self._cost[known] * (n / known) ** 2 > left:
-                return False
-            self._cost[n] = min(self.attention.seconds(n) for _ in range(2))  # the first call may compile
-        return calls * self._cost[n] <= left
+    def rows(self, n, seed=10**6):
+        """Return q, k and v of n tokens: small scores, all of them above 0, which no normaliser turns into noise."""
+        q, k, v = np.random.default_rng([self.seed, seed]).standard_normal((3, n, self.attention.width))
+        return np.abs(q) / self.attention.width, np.abs(k), v
 
-    @property
+    @cached_property
     def by_place(self):
         """Whether the outputs depend on the order of the tokens."""
-        if "by place" not in self.shared:
-            n = self.length(WIDE)
-            q, k, v = self.rng.standard_normal((3, n, self.attention.width))
-            order = self.rng.permutation(n)
-            out = self.attention(q, k, v)
-            moved = self.attention(*(x[order] for x in (q, k, v)))
-            self.shared["by place"] = bool(np.abs(moved - out[order]).max() > 100 * self.noise * np.abs(out).max())
-        return self.shared["by place"]
+        return first_that_fits(self, (WIDE, 128, self.attention.length), 0.5, self._moves_with_order)
 
-    @property
-    def noise(self):
-        """Relative rounding of the attention's dtype."""
-        return {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}[
-            self.attention.dtype
-        ]
+    def _moves_with_order(self, n):
+        q, k, v = self.rows(n)
+        order = np.random.default_rng(self.seed).permutation(n)
+        out, moved = self.attention(q, k, v), self.attention(q[order], k[order], v[order])
+        return bool(np.abs(moved - out[order]).max() > max(PLACED, 16 * self.noise) * np.abs(out).max())
+
+    @cached_property
+    def off(self):
+        """How far the outputs are from linear in the values, as a share of the largest."""
+        (q, k, u), v = self.rows(self.attention.length), self.rows(self.attention.length, 1)[2]
+        whole = self.attention(q, k, u + v)
+        parts = self.attention(q, k, u) + self.attention(q, k, v)
+        return float(np.abs(whole - parts).max() / np.abs(whole).max())
 
     @property
     def linear_in_values(self):
         """Whether the outputs are weighted sums of the values, so that values of one column show the weights."""
-        if "linear" not in self.shared:
-            q, k, v = self.random_rows()
-            u = self.random_rows()[2]
-            whole = self.attention(q, k, u + v)
-            parts = self.attention(q, k, u) + self.attention(q, k, v)
-            self.shared["linear"] = bool(np.abs(whole - parts).max() <= 1000 * self.noise * np.abs(whole).max())
-        return self.shared["linear"]
+        return self.off <= max(ROUGH, 8 * self.spacing)
 
-    def length(self, n):
-        """Return n, or where the time is short for so many tokens a number that the attention takes."""
-        return n if self.affords(n, 10, share=0.1) else self.attention.length
+    @property
+    def noise(self):
+        """Relative rounding of the outputs: that of the dtype, or more where it computes with fewer digits inside."""
+        return max(self.spacing, self.off / 8) if self.linear_in_values else self.spacing
 
-    def random_rows(self):
-        """Return standard normal q, k and v, of an odd length where the attention takes it."""
-        n, width = self.attention.length, self.attention.width
-        return self.rng.standard_normal((3, 31 if n < 31 else n, width))
+    def odd_rows(self, seed=2):
+        """Return q, k and v of an odd number of tokens, where the attention takes it."""
+        return self.rows(max(self.attention.length, ODD), seed)
 
     def places(self, n):
         """Return where the mark is put: in the first token, and where places count in five."""
         return [0] if not self.by_place else sorted({round(x * (n - 1)) for x in np.linspace(0, 1, PLACES)})
+
+
+def first_that_fits(judge, sizes, share, work):
+    """Return the result of the work on the first number of tokens for which time and attention suffice.
+
+    Raises
+    ------
+    Late, Misfit
+        If they suffice for none: of the time, or what the attention said of the last one.
+    """
+    reason = Late()
+    for n in sizes:
+        with judge.part(share):
+            try:
+                return work(n)
+            except Misfit as error:
+                reason = error
+    raise reason
 
 
 def data_of(n, width, a, marked=0):
@@ -186,47 +206,65 @@ def sees(judge):
     if len(sizes) < 2:
         why = "The weights are not finite, or the time is too short for them."
         return Line("sees", UNJUDGED, why, {}, "golden-ratio")
-    judge.shared["sizes"] = [row["n"] for row in sizes]
-    last, n = sizes[-1], min(512, sizes[-1]["n"])
+    last, n = sizes[-1], min(WIDE, sizes[-1]["n"])
     slope = _slope(*(row["gain"] for row in sizes[-2:]))
     if last["least"] >= 0.5 and (slope > 1 or last["weight"] > 1 - 1e-9):
         verdict = YES
     else:
         verdict = PARTLY if last["most"] >= 0.5 or slope > 1 else NO
 
+    width, middle = judge.attention.width, n // 2 if judge.by_place else 0
+
     def with_strength(a):
-        return mark_weights(judge, data_of(n, judge.attention.width, Fraction(a).limit_denominator(10**6)))[0]
+        return mark_weights(judge, data_of(n, width, Fraction(a).limit_denominator(10**6), middle))[0]
 
     def with_scale(factor):
-        return mark_weights(judge, data_of(n, judge.attention.width, STRONG), factor=factor)[0]
+        return mark_weights(judge, data_of(n, width, STRONG, middle), factor=factor)[0]
 
-    strength, scale = _least_that_wins(with_strength), _least_that_wins(with_scale)
-    numbers = {"sizes": sizes, "growth": slope, "n": n, "least strength": strength, "least scale": scale}
+    numbers = {"sizes": sizes, "growth": slope, "n": n}
+    for name, weight, share in (("least scale", with_scale, 0.5), ("least strength", with_strength, 1)):
+        with judge.part(share):
+            numbers[name] = _least_that_wins(weight)
     says = f"Among {last['n']} tokens the mark has {_share(last['weight'])} of its own row's weight"
-    if judge.by_place:
+    if judge.by_place and _share(last["least"]) != _share(last["most"]):
         says += f" (from {_share(last['least'])} to {_share(last['most'])}, by its place)"
     if math.isfinite(slope):
         says += f"; its gain grows like n^{slope:.2f}, and a crowd of n needs more than n^1"
-    says += f". Among {n} it wins half of the weight "
-    says += f"from the strength a = {_two(strength)} on" if strength else f"at no strength up to {MOST_FACTOR}"
-    if scale is None:
-        says += ", and at a = 0.7 no scale of the scores helps."
-    elif scale > 1:
-        says += f"; at a = 0.7 it would if all scores were {_two(scale)} times as large."
-    else:
-        says += f"; at a = 0.7 it does even with all scores times {_two(scale)}."
+    says += f". {_wins(n, numbers)}"
     return Line("sees", verdict, says, numbers, "golden-ratio")
 
 
+def _wins(n, numbers):
+    """Return with which strength, and with which scale, the mark has half of the weight among n tokens."""
+    if not {"least scale", "least strength"} <= numbers.keys():
+        return "The time was too short to look for the strength and the scale with which it wins half of the weight."
+    strength, scale = numbers["least strength"], numbers["least scale"]
+    says = f"Among {n} it wins half of the weight "
+    says += f"from the strength a = {_two(strength)} on" if strength else f"at no strength up to {MOST_FACTOR}"
+    if scale is None:
+        return f"{says}, and at a = 0.7 no scale of the scores helps."
+    if scale > 1:
+        return f"{says}; at a = 0.7 it would if all scores were {_two(scale)} times as large."
+    return f"{says}; at a = 0.7 it does even with all scores times {_two(scale)}."
+
+
 def _growing_crowd(judge):
-    """Return the mark's weight among 64 tokens, 128 and so on, as far as a fifth of the time suffices."""
+    """Return the mark's weight among 64 tokens, 128 and so on, as far as half of the time suffices."""
     rows, n = [], 64
-    while n <= 2**20 and (n == 64 or judge.affords(n, 3 * len(judge.places(n)), share=0.2)):
-        own = [mark_weights(judge, data_of(n, judge.attention.width, STRONG, place))[0] for place in judge.places(n)]
-        if not np.isfinite(own).all():
-            break
-        rows.append({"n": n, "weight": median(own), "least": min(own), "most": max(own), "gain": gain(n, median(own))})
-        n *= 2
+    with judge.part(0.5):
+        while n <= MOST:
+            places = sorted({*judge.places(n), n - 1})  # two calls at least: the first one may compile
+            try:
+                own = [mark_weights(judge, data_of(n, judge.attention.width, STRONG, at))[0] for at in places]
+            except Misfit:  # it takes no more tokens
+                if not rows:
+                    raise
+                break
+            if not np.isfinite(own).all():
+                break
+            w = median(own)
+            rows.append({"n": n, "weight": w, "least": min(own), "most": max(own), "gain": gain(n, w)})
+            n *= 2
     return rows
 
 
@@ -266,50 +304,57 @@ class Frequency:
     rate: float
     low: float
     high: float
+    networks: int
 
     def __str__(self):
         return f"{self.rate:.3f} ± {max(self.high - self.rate, self.rate - self.low):.3f}"
 
 
-def frequency(outputs, tau, rng, networks=NETWORKS):
-    """Draw networks of ten columns and count those that fire.
+def frequency(judge, outputs, tau, share=1):
+    """Draw networks of ten columns and count those that fire, in ten rounds, of which the first is always done.
 
     Parameters
     ----------
+    judge : Judge
+        Source of the signs, and of the time.
     outputs : sequence of array, shape (n, d)
         Of equally likely inputs.
     tau : float
         The threshold.
-    rng : numpy.random.Generator
-        Source of the signs.
-    networks : int
-        How many are drawn.
+    share : int
+        One of so many of the usual number is drawn.
 
     Returns
     -------
-    Frequency
+    all : Frequency
+    rates : list of float
+        On each input.
     """
-    hits = 0
-    for k, out in enumerate(outputs):
-        rows = np.unique(np.round(out, 12), axis=0)
-        left, most = len(range(k, networks, len(outputs))), max(1, 4 * 10**6 // (len(rows) * COLUMNS))
-        while left > 0:
-            drawn = min(most, left)
-            above = rows @ signs(rng, rows.shape[1], drawn * COLUMNS, np) > tau * (1 + TIE)
-            hits += int(above.reshape(len(rows), drawn, COLUMNS).any(axis=(0, 2)).sum())
-            left -= drawn
-    return Frequency(hits / networks, *clopper_pearson(hits, networks, ALARM))
+    digits = int(-math.log10(4 * judge.noise * max(1.0, *(np.abs(out).max() for out in outputs))))
+    distinct = [np.unique(np.round(out, digits), axis=0) for out in outputs]  # most rows are alike
+    hits, drawn = np.zeros(len(outputs), int), 0
+    each = max(1, NETWORKS // (share * ROUNDS * len(outputs)))
+    for done in range(ROUNDS):
+        if done and judge.attention.budget.left() <= 0:
+            break
+        for k, rows in enumerate(distinct):
+            above = rows @ signs(judge.rng, rows.shape[1], each * COLUMNS, np) > tau * (1 + TIE * judge.noise)
+            hits[k] += int(above.reshape(len(rows), each, COLUMNS).any(axis=(0, 2)).sum())
+        drawn += each
+    total = drawn * len(outputs)
+    whole = Frequency(float(hits.sum() / total), *clopper_pearson(int(hits.sum()), total, ALARM), total)
+    return whole, (hits / drawn).tolist()
 
 
-def _fired(judge, n, networks=NETWORKS):
-    """Return the frequencies on D_0 and on D_1 of n tokens, or None where outputs are not finite."""
+def _fired(judge, n, share=1):
+    """Return frequency and rates by place on D_0 and on D_1 of n tokens, or None where outputs are not finite."""
     width, found = judge.attention.width, []
     for a in (WEAK, STRONG):
         data = data_of(n, width, a)
         outs = [judge.attention(*inputs(data_of(n, width, a, place), width))[:, : data.d] for place in judge.places(n)]
         if not np.isfinite(outs).all():
             return None
-        found.append(frequency(outs, data.tau, judge.rng, networks))
+        found.append(frequency(judge, outs, data.tau, share))
     return found
 
 
@@ -322,37 +367,46 @@ def _right(wrong, right):
 
 def separates(judge):
     """Separates D_0 from D_1: how often a network of ten columns fires on each, beside the exact law of a kernel."""
-    n = 512
-    while n > 32 and not judge.affords(n, 4 * len(judge.places(n)), share=0.3):
-        n //= 2
-    found, d = _fired(judge, n), data_of(n, judge.attention.width, STRONG).d
+    n, found = first_that_fits(judge, SIZES, 0.5, lambda n: (n, _fired(judge, n)))
+    d = data_of(n, judge.attention.width, STRONG).d
     if found is None:
         return Line("separates", UNJUDGED, f"The outputs for {n} tokens are not finite.", {}, "main-theorem")
-    near, first = _nearest(judge, n), _from_which_n(judge, n)
-    says = f"At n = {n}, d = {d}, m = {COLUMNS} the network fires on D_0 with probability {found[0]}"
-    says += f", on D_1 with {found[1]}."
+    (weak, weak_rates), (strong, strong_rates) = found
+    near, first = None, None
+    with judge.part(0.5):
+        near = _nearest(judge, n)
+    with judge.part(1):
+        first = _from_which_n(judge, n, found)
+    says = f"At n = {n}, d = {d}, m = {COLUMNS} the network fires on D_0 with probability {weak}"
+    says += f", on D_1 with {strong}"
+    if len(strong_rates) > 1:
+        says += f" (on D_1 from {min(strong_rates):.3f} to {max(strong_rates):.3f}, by the mark's place)"
+    says += "."
     if near:
-        near["agrees"] = all(on.low <= p <= on.high for on, p in zip(found, near["fires"], strict=True))
-        weak, strong = near["fires"]
-        says += f" The exact law of the nearest known kernel, {near['kernel']}, has {weak:.4f} and {strong:.4f}: "
-        says += "inside both intervals." if near["agrees"] else "this attention does otherwise."
+        near["agrees"] = all(on.low <= p <= on.high for on, p in zip((weak, strong), near["fires"], strict=True))
+        says += f" The exact law of the nearest known kernel, {near['kernel']}, has {near['fires'][0]:.4f} and "
+        says += f"{near['fires'][1]:.4f}: " + ("inside both intervals." if near["agrees"] else "not inside both.")
     else:
         says += " No kernel with an exact law has its gains."
     if first:
         says += f" Both errors are at most 10 % from n = {first} on, as far as {n}."
-    numbers = {"n": n, "d": d, "m": COLUMNS, "networks": NETWORKS, "nearest": near, "from n": first}
-    numbers["fires"] = {name: asdict(on) for name, on in zip(("D_0", "D_1"), found, strict=True)}
-    return Line("separates", _right(*found), says, numbers, "main-theorem")
+    numbers = {"n": n, "d": d, "m": COLUMNS, "networks": weak.networks, "nearest": near, "from n": first}
+    numbers |= {"fires": {"D_0": asdict(weak), "D_1": asdict(strong)}}
+    numbers |= {"by place": {"D_0": weak_rates, "D_1": strong_rates} if len(strong_rates) > 1 else None}
+    return Line("separates", _right(weak, strong), says, numbers, "main-theorem")
 
 
-def _from_which_n(judge, most):
-    """Return the least power of two from which on, up to `most`, both errors are at most a tenth; None if none is."""
-    first, n = None, 32
-    while n <= most:
-        found = _fired(judge, n, NETWORKS // 4)
-        good = found is not None and found[0].rate <= ERROR and found[1].rate >= 1 - ERROR
-        first = (first or n) if good else None
-        n *= 2
+def _from_which_n(judge, most, found):
+    """Return the least of 64, 128, … from which on, up to `most`, both errors are at most a tenth, or None."""
+    first, n = None, most
+    while found is not None and found[0][0].rate <= ERROR and found[1][0].rate >= 1 - ERROR:
+        first, n = n, n // 2
+        if n < 64:
+            break
+        try:
+            found = _fired(judge, n, 4)
+        except Late:
+            break
     return first
 
 
@@ -382,32 +436,48 @@ def _nearest(judge, n):
 
 def counts(judge):
     """Counts: a quarter of all tokens is marked, or three quarters; the network should fire on the second alone."""
-    n = 512
-    while n > 64 and not judge.affords(n, 4, share=0.3):
-        n //= 2
-    width, found, mass = judge.attention.width, [], []
-    order = judge.rng.permutation(n)  # where places count, the marked ones are anywhere
+    return first_that_fits(judge, SIZES, 0.7, lambda n: _counted(judge, n))
+
+
+def _counted(judge, n):
+    width, found, mass, spread = judge.attention.width, [], [], []
+    orders = [judge.rng.permutation(n) for _ in range(PLACES if judge.by_place else 1)]  # the marked ones are anywhere
     for share in SHARES:
         data = CountData(n=n, d=data_of(n, width, STRONG).d, a=STRONG, c=CONSTANT, share=share)
-        out = judge.attention(*_queries_keys_values(data.matrix(np)[order], width))[:, : data.d]
-        if not np.isfinite(out).all():
+        A = data.matrix(np)
+        outs = [judge.attention(*_queries_keys_values(A[order], width))[:, : data.d] for order in orders]
+        if not np.isfinite(outs).all():
             return Line("counts", UNJUDGED, f"The outputs for {n} tokens are not finite.", {}, "where-linear-wins")
-        mass.append(float(np.median(out[:, 0]) / (float(STRONG) * math.sqrt(data.log_n))))
-        found.append(frequency([out], data.tau, judge.rng))
+        seen = np.stack(outs)[:, :, 0] / (float(STRONG) * math.sqrt(data.log_n))
+        mass.append(float(np.median(seen)))
+        spread.append((float(seen.min()), float(seen.max())))
+        found.append(frequency(judge, outs, data.tau)[0])
+    about = [
+        f"{_share(m)} of the weight"
+        + (f" (from {_share(low)} to {_share(high)}, by row)" if judge.by_place and _share(low) != _share(high) else "")
+        for m, (low, high) in zip(mass, spread, strict=True)
+    ]
     says = (
-        f"Where 1/4 of {n} tokens are marked they have {_share(mass[0])} of the weight, where 3/4 are "
-        f"{_share(mass[1])}. A network with its threshold midway between linear attention's answers fires with "
-        f"probability {found[0]} on the first and {found[1]} on the second."
+        f"Where 1/4 of {n} tokens are marked they have {about[0]}, where 3/4 are {about[1]}. A network with its "
+        f"threshold midway between linear attention's answers fires with probability {found[0]} on the first and "
+        f"{found[1]} on the second."
     )
-    numbers = {"n": n, "mass": mass, "fires": {str(x): asdict(on) for x, on in zip(SHARES, found, strict=True)}}
+    numbers = {"n": n, "mass": mass, "spread": spread}
+    numbers |= {"fires": {str(x): asdict(on) for x, on in zip(SHARES, found, strict=True)}}
     return Line("counts", _right(*found), says, numbers, "where-linear-wins")
 
 
-def weights_of(judge, q, k):
+def weights_of(judge, q, k, attention=None):
     """Return all weights, shape (n, n), from values that are columns of the unit matrix."""
-    n, width = len(k), judge.attention.width
+    n, width, attention = len(k), judge.attention.width, attention or judge.attention
     unit = np.pad(np.eye(n), ((0, 0), (0, -n % width)))
-    return np.hstack([judge.attention(q, k, unit[:, i : i + width]) for i in range(0, n, width)])[:, :n]
+    return np.hstack([attention(q, k, unit[:, i : i + width]) for i in range(0, n, width)])[:, :n]
+
+
+def _recalled(judge, keys):
+    """Return the weights and the mean loss of the questions for all keys."""
+    W = weights_of(judge, keys, keys)
+    return W, float(((W - np.eye(len(keys))) ** 2).sum(axis=1).mean() / 2)
 
 
 def recalls(judge):
@@ -415,20 +485,22 @@ def recalls(judge):
     if not judge.linear_in_values:
         return _without_weights("recalls", "recall")
     width, rows = judge.attention.width, []
-    for pairs in (2**k for k in range(2, 10)):
-        if not judge.affords(pairs, 4 * -(-pairs // width), share=0.3):
-            break
-        keys = judge.rng.standard_normal((pairs, width))
-        try:
-            W = weights_of(judge, keys, keys)
-        except Misfit:  # it takes no so short a list
-            continue
-        if not np.isfinite(W).all():
-            break
-        loss = float(((W - np.eye(pairs)) ** 2).sum(axis=1).mean() / 2)
-        sizes = np.linalg.svd(W, compute_uv=False)
-        rank = int((sizes > 100 * judge.noise * pairs * sizes[0]).sum())
-        rows.append({"pairs": pairs, "loss": loss, "rank": rank, "floor": float(recall_floor(pairs, max(rank, 1)))})
+    with judge.part(1):
+        for pairs in PAIRS:
+            keys = judge.rng.standard_normal((pairs, width))
+            try:
+                W, loss = _recalled(judge, keys)
+                if not loss <= NOTHING:  # weights of both signs, whose sum may be nearly 0
+                    W, loss = min(
+                        (W, loss), _recalled(judge, np.abs(keys)), key=lambda found: (found[1] != found[1], found[1])
+                    )
+            except Misfit:  # it takes no so short a list
+                continue
+            if not math.isfinite(loss):
+                break
+            sizes = np.linalg.svd(W, compute_uv=False)
+            rank = int((sizes > 100 * judge.noise * pairs * sizes[0]).sum())
+            rows.append({"pairs": pairs, "loss": loss, "rank": rank, "floor": float(recall_floor(pairs, max(rank, 1)))})
     if not rows:
         return Line("recalls", UNJUDGED, "The time is too short for it.", {}, "recall")
     last = rows[-1]
@@ -437,27 +509,30 @@ def recalls(judge):
     verdict = YES if most == last["pairs"] else PARTLY if most >= FEW_PAIRS else NO
     says = (
         f"Of {last['pairs']} pairs with random keys of width {width} it recalls with the loss {last['loss']:.4f}; to "
-        f"recall nothing costs about ½. Its weights have rank {last['rank']}, with which no loss is below "
-        f"{last['floor']:.4f}. "
+        f"recall nothing costs about ½. Its weights have rank {last['rank']}, with which no loss is below the floor "
+        f"{last['floor']:.4f}; it is {last['loss'] - last['floor']:.4f} above. "
     )
     says += f"Up to {most} pairs" if most else "At no number of pairs"
     says += f" the loss is at most {RECALLED}."
     return Line("recalls", verdict, says, {"sizes": rows, "most pairs": most}, "recall")
 
 
+def _tokens_in_a_mean(judge, n):
+    """Return of how many tokens the median output is the mean, for scores of the sizes FACTORS."""
+    q, k = judge.rng.standard_normal((2, n, judge.attention.width))
+    found = {}
+    for factor in FACTORS:
+        W = weights_of(judge, factor * q, k)
+        with np.errstate(all="ignore"):
+            found[factor] = float(np.median(np.abs(W).sum(axis=1) ** 2 / (W**2).sum(axis=1)))
+    return found
+
+
 def selects(judge):
     """Selects or averages: of how many tokens is an output the mean, for random queries and keys and larger scores?"""
     if not judge.linear_in_values:
         return _without_weights("selects", "which-attentions")
-    width, n = judge.attention.width, 256
-    while n > 32 and not judge.affords(n, 6 * -(-n // width), share=0.3):
-        n //= 2
-    q, k = judge.rng.standard_normal((2, n, width))
-    found = {}
-    for factor in (1, 16, 256):
-        W = weights_of(judge, factor * q, k)
-        with np.errstate(all="ignore"):
-            found[factor] = float(np.median(np.abs(W).sum(axis=1) ** 2 / (W**2).sum(axis=1)))
+    n, found = first_that_fits(judge, SIZES[1:], 0.7, lambda n: (n, _tokens_in_a_mean(judge, n)))
     last = found[256]
     if not math.isfinite(last):
         says = "With scores 256 times as large its weights are not finite."
@@ -474,114 +549,182 @@ def selects(judge):
 
 def numerics(judge):
     """Numerics: row sums, order, lengths, heads, and where fewer digits lose the difference."""
-    attention, faults, notes, numbers = judge.attention, [], [], {}
-    q, k, v = judge.random_rows()
-    if judge.linear_in_values:
-        off = float(np.abs(attention(q, k, np.ones_like(v)) - 1).max())
-        numbers["row sums off by"] = off
-        if off > 1000 * judge.noise:
-            faults.append(f"the weights of a row sum to 1 only up to {off:.1g}")
-    else:
-        faults.append("the outputs are no weighted sums of the values")
-    _order(judge, numbers, notes)
-    refused = []
-    for n in (1, 2, 3, 7, 33, 127):
-        x = judge.rng.standard_normal((3, n, attention.width))
-        try:
-            if not np.isfinite(attention(*x)).all():
-                refused.append(n)
-        except Misfit:
-            refused.append(n)
-    numbers["refused lengths"] = refused
-    if refused:
-        faults.append(f"it takes no {_listed(refused)} tokens")
-    if attention.layout != "nd":
-        several = np.stack([judge.random_rows() for _ in range(2)], axis=1)
-        apart = np.stack([attention(*several[:, h]) for h in (0, 1)])
-        off = float(np.abs(attention.heads(*several) - apart).max())
-        numbers["heads differ by"] = off
-        if off > 1000 * judge.noise * np.abs(apart).max():
-            faults.append(f"a head beside another answers otherwise than alone (by {off:.1g})")
-    _masks(judge, q, k, v, numbers, faults, notes)
-    _fewer_digits(judge, q, k, v, numbers, notes)
+    about = Numerics(judge)
+    tried = (about.rows, about.order, about.lengths, about.heads, about.masks, about.digits)
+    late = []
+    for index, part in enumerate(tried):
+        done = False
+        with judge.part(1 / (len(tried) - index)):
+            try:
+                part()
+            except Misfit as error:
+                about.notes.append(f"Its {part.__name__} could not be judged: {error}.")
+            done = True
+        if not done:
+            late.append(part.__name__)
+    if late:
+        about.notes.append(f"The time was too short for all about {' and '.join(late)}.")
+    faults = about.faults
     first = f"Not as it should be: {'; '.join(faults)}." if faults else "Rows, lengths and heads are as they should be."
-    return Line("numerics", PARTLY if faults else YES, " ".join([first, *notes]), numbers, "your-own-attention")
+    verdict = UNJUDGED if len(late) == len(tried) else PARTLY if faults else YES
+    return Line("numerics", verdict, " ".join([first, *about.notes]), about.numbers, "your-own-attention")
 
 
-def _order(judge, numbers, notes):
-    """Say on what the places of tokens have an influence."""
-    numbers["depends on places"] = judge.by_place
-    if not judge.by_place:
-        notes.append("Permuted tokens give permuted outputs.")
-        return
-    n, reach = judge.length(WIDE), set()
-    q, k, v = judge.rng.standard_normal((3, n, judge.attention.width))
-    before = judge.attention(q, k, v)
-    for place in (0, n // 2, n - 1):
-        changed = v.copy()
-        changed[place] += 1
-        moved = np.abs(judge.attention(q, k, changed) - before).max(axis=1) > 1e-6
-        reach |= {int(row) - place for row in np.flatnonzero(moved)}
-    numbers["later rows only"] = bool(reach) and min(reach) >= 0
-    notes.append(
-        "It depends on the tokens' places: "
-        + (
-            "a token sees itself and earlier ones."
-            if numbers["later rows only"]
-            else "judge its lines with that in mind."
-        )
-    )
+class Numerics:
+    """What is found out about an attention's numbers: faults, notes, and the numbers themselves."""
+
+    def __init__(self, judge):
+        self.judge, self.attention = judge, judge.attention
+        self.faults, self.notes, self.numbers = [], [], {}
+        self.q, self.k, self.v = judge.odd_rows()
+
+    def rows(self):
+        """Whether the outputs are weighted sums, with weights that sum to 1 for large scores and for none."""
+        judge, numbers = self.judge, self.numbers
+        if not judge.linear_in_values:
+            self.faults.append("the outputs are no weighted sums of the values")
+            return
+        ones, width = np.ones_like(self.v), self.attention.width
+        sums = [self.attention(factor * self.q, self.k, ones) for factor in (1, width)]
+        off = numbers["row sums off by"] = float(np.abs(np.stack(sums) - 1).max())
+        if not off <= max(WRONG_SUM, 64 * judge.noise):
+            self.faults.append(f"of {len(ones)} tokens the weights of a row sum to 1 only up to {off:.1g}")
+        inside = numbers["rounding inside"] = max(judge.off, off if off <= WRONG_SUM else 0.0)
+        if inside > 64 * judge.spacing:
+            like = next((name for name, spacing in SPACINGS.items() if inside <= 16 * spacing), "bfloat16")
+            says = f"inside it computes with about the digits of {like}: what should be equal differs by {inside:.1g}"
+            self.notes.append(f"I{says[1:]}.") if like == "float32" else self.faults.append(says)
+
+    def order(self):
+        """Say whether places count, and how far a token sees."""
+        judge, numbers = self.judge, self.numbers
+        numbers["depends on places"] = judge.by_place
+        if not judge.by_place:
+            self.notes.append("Permuted tokens give permuted outputs.")
+            return
+        n, reach = first_that_fits(judge, (*SIZES, self.attention.length), 0.5, lambda n: (n, self._reach(n)))
+        back, ahead = max(max(rows, default=0) for rows in reach), -min(min(rows, default=0) for rows in reach)
+        numbers |= {"sees back": back, "sees ahead": ahead, "sees itself": all(0 in rows for rows in reach)}
+        far = [
+            "no token" if x == 0 else "all tokens" if x == n - 1 else f"at most {x} token{'s' if x > 1 else ''}"
+            for x in (back, ahead)
+        ]
+        itself = "itself, " if numbers["sees itself"] else "not itself, "
+        says = f"Places count: of {n} a token sees {itself}{far[0]} before it and {far[1]} after it"
+        inner = [(max(rows, default=0), -min(rows, default=0)) for rows in reach[1:4]]
+        spread = len(set(inner)) > 1 and max(back, ahead) < n // 4
+        self.notes.append(says + (", by its place." if spread else "."))
+
+    def _reach(self, n):
+        """Return how many places behind a token the rows stand that it changes, for five tokens."""
+        q, k, v = self.judge.rows(n)
+        before, reach = self.attention(q, k, v), []
+        for place in (0, n // 4, n // 2, n // 2 + 7, n - 1):
+            changed = v.copy()
+            changed[place] += 1
+            moved = np.abs(self.attention(q, k, changed) - before).max(axis=1) > max(1e-6, 64 * self.judge.noise)
+            reach.append([int(row) - place for row in np.flatnonzero(moved)])
+        return reach
+
+    def lengths(self):
+        """Try numbers of tokens that are not even, or few."""
+        refused = []
+        for n in (1, 3, 33, 127):
+            x = self.judge.rows(n)
+            try:
+                if not np.isfinite(self.attention(*x)).all():
+                    refused.append(n)
+            except Misfit:
+                refused.append(n)
+        self.numbers["refused lengths"] = refused
+        if refused:
+            self.faults.append(f"it takes no {_listed(refused)} tokens")
+
+    def heads(self):
+        """Whether a head beside another, and a prompt beside another, answers as alone."""
+        if self.attention.layout == "nd":
+            return
+        several = np.stack([self.judge.odd_rows(seed) for seed in (3, 4)], axis=1)
+        apart = np.stack([self.attention(*several[:, h]) for h in (0, 1)])
+        for what, together in (("head", self.attention.heads), ("prompt", self.attention.batches)):
+            try:
+                off = float(np.abs(together(*several) - apart).max() / np.abs(apart).max())
+            except Misfit:
+                self.notes.append(f"It takes one {what} alone.")
+                continue
+            self.numbers[f"{what}s differ by"] = off
+            if not off <= 100 * self.judge.noise:
+                self.faults.append(f"a {what} beside another answers otherwise than alone (by {off:.1g})")
+
+    def masks(self):
+        """Try a mask of Booleans under the names that libraries give it: is a weight 0 exactly where it hides?"""
+        judge, numbers = self.judge, self.numbers
+        numbers["mask"] = None
+        n = len(self.q)
+        keep = np.tril(np.ones((n, n), bool))
+        if judge.linear_in_values:
+            for name in MASKS:
+                masked = self.attention.with_mask(name, keep)
+                with suppress(Misfit):
+                    W = weights_of(judge, self.q, self.k, masked)
+                    bare = weights_of(judge, self.q, self.k)
+                    if np.abs(W - bare).max() <= 1e-6:  # it takes the name, and does not look
+                        continue
+                    seen = np.abs(W) > 1e-9
+                    if np.array_equal(seen, keep):
+                        numbers["mask"] = f"{name}: True takes part"
+                    elif np.array_equal(seen[:-1], ~keep[:-1]):
+                        numbers["mask"] = f"{name}: True hides"
+                    else:
+                        numbers["mask"] = f"{name}: broken"
+                        self.faults.append(f"with {name} weights are not 0 exactly where it hides tokens")
+                        return
+                    self.notes.append(f"It keeps a mask, {numbers['mask']}.")
+                    return
+        self.notes.append("Masks are not judged: it takes none of Booleans, n by n.")
+
+    def digits(self):
+        """Compare coarser dtypes with the finest: on random tokens, and on the difference between D_0 and D_1."""
+        attention = self.attention
+        fine = attention(self.q, self.k, self.v)
+        coarser = attention.dtypes[attention.dtypes.index(attention.dtype) + 1 :]
+        if not coarser:
+            self.notes.append("It is judged in one dtype, so fewer digits are not.")
+        for index, dtype in enumerate(coarser):
+            with self.judge.part(1 / (len(coarser) - index)):
+                try:
+                    off = float(
+                        np.abs(attention(self.q, self.k, self.v, dtype=dtype) - fine).max() / np.abs(fine).max()
+                    )
+                except Misfit:
+                    self.numbers[dtype] = None
+                    self.notes.append(f"It takes no {dtype}.")
+                    continue
+                self.numbers[dtype] = {"error": off}
+                if not math.isfinite(off):
+                    self.notes.append(f"{dtype} gives what is not finite.")
+                    continue
+                self.notes.append(f"{dtype} is off by {off:.1g} of the largest output{self._loses(dtype)}.")
+
+    def _loses(self, dtype):
+        """Return from which n the difference between D_0 and D_1 is lost in this dtype, or how far it is kept."""
+        kept, lost, n = None, None, 64
+        with self.judge.part(1):
+            while n <= MOST_COARSE and not lost:
+                fine, coarse = (_difference(self.judge, n, kind) for kind in (self.attention.dtype, dtype))
+                good = np.linalg.norm(coarse - fine) <= LOST * np.linalg.norm(fine)  # of a NaN it is false
+                kept, lost, n = (n, None, 2 * n) if good else (kept, n, n)
+        self.numbers[dtype] |= {"keeps the difference to": kept, "loses the difference from": lost}
+        if lost:
+            return f", and from n = {lost} on loses the difference between D_0 and D_1"
+        return f" and keeps the difference between D_0 and D_1 as far as n = {kept}" if kept else ""
 
 
-def _masks(judge, q, k, v, numbers, faults, notes):
-    """Try a mask of Booleans, where True lets a token take part, under the names that libraries give it."""
-    attention = judge.attention
-    keep = np.tril(np.ones((len(q), len(k)), bool))
-    changed = v.copy()
-    changed[-1] += 1  # hidden from all rows but the last
-    numbers["mask"] = None
-    for name in ("attn_mask", "mask"):
-        masked = attention.with_mask(name, keep)
-        try:
-            moved = np.abs(masked(q, k, changed) - masked(q, k, v)).max(axis=1) > 1e-6
-        except Misfit:
-            continue
-        if not moved.any():
-            continue
-        numbers["mask"] = "kept" if not moved[:-1].any() else "broken"
-        if moved[:-1].any():
-            faults.append(f"with {name} (True takes part) hidden tokens still have an influence")
-        return
-    notes.append("Masks are not judged: it takes none of Booleans, n by n.")
-
-
-def _fewer_digits(judge, q, k, v, numbers, notes):
-    """Compare coarser dtypes with the finest, on random tokens and on the mark's weight in growing crowds."""
-    attention = judge.attention
-    fine = attention(q, k, v)
-    sizes = judge.shared.get("sizes", [])
-    for dtype in attention.dtypes[attention.dtypes.index(attention.dtype) + 1 :]:
-        try:
-            off = float(np.abs(attention(q, k, v, dtype=dtype) - fine).max() / np.abs(fine).max())
-        except Misfit:
-            numbers[dtype] = None
-            notes.append(f"It takes no {dtype}.")
-            continue
-        lost = None
-        for n in sizes:
-            data = data_of(n, attention.width, STRONG)
-            exact, found = (mark_weights(judge, data, dtype=kind)[0] for kind in (attention.dtype, dtype))
-            if not (np.isfinite(found) and abs(math.log(max(found, 1e-300)) - math.log(max(exact, 1e-300))) <= 0.1):
-                lost = n
-                break
-        numbers[dtype] = {"error": off, "loses the mark from": lost}
-        if not math.isfinite(off):
-            notes.append(f"{dtype} gives what is not finite.")
-            continue
-        notes.append(
-            f"{dtype} is off by {off:.1g} of the largest output"
-            + (f", and from n = {lost} on the mark's weight by more than a tenth." if lost else ".")
-        )
+def _difference(judge, n, dtype):
+    """Return the output on D_1 minus the output on D_0, for the same n, computed in a dtype."""
+    width = judge.attention.width
+    outs = [judge.attention(*inputs(data_of(n, width, a), width), dtype=dtype) for a in (WEAK, STRONG)]
+    return outs[1] - outs[0]
 
 
 def _without_weights(name, chapter):

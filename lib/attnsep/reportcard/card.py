@@ -9,14 +9,15 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any
 
 import numpy as np
 
 from attnsep.attention.attend import attend
 from attnsep.attention.kernels import require_kernel
-from attnsep.checks import require_choice, require_integer, require_items, require_positive, text_of
-from attnsep.reportcard._callables import DTYPES, LAYOUTS, LIBRARIES, Misfit, adapted, first_line
+from attnsep.checks import require_choice, require_instance, require_integer, require_items, require_positive, text_of
+from attnsep.reportcard._callables import DTYPES, LAYOUTS, LIBRARIES, Budget, Late, Misfit, adapted, first_line
 from attnsep.reportcard._lines import LINES, UNJUDGED, YES, Judge, Line
 
 __all__ = ["DTYPES", "LAYOUTS", "LIBRARIES", "LINES", "SECONDS", "WIDTH", "Card", "Line", "failed", "named", "report"]
@@ -29,6 +30,23 @@ QUESTIONS = {
     "recalls": "recalls pairs",
     "selects": "selects one token",
     "numerics": "keeps its digits",
+}
+SHARES = {"sees": 3, "separates": 2, "counts": 1, "recalls": 2, "selects": 1, "numerics": 3}  # of the time
+EXPLAINED = {
+    "sees": "golden-ratio",
+    "separates": "main-theorem",
+    "counts": "where-linear-wins",
+    "recalls": "recall",
+    "selects": "which-attentions",
+    "numerics": "your-own-attention",
+}
+TITLES = {
+    "golden-ratio": "The golden ratio",
+    "main-theorem": "The main theorem",
+    "where-linear-wins": "Where linear attention wins",
+    "recall": "Recall, learnt",
+    "which-attentions": "Which attentions separate",
+    "your-own-attention": "Your own attention",
 }
 
 
@@ -51,13 +69,17 @@ class Card:
     lines: tuple[Line, ...]
 
     def __getitem__(self, name: str) -> Line:
-        """Return the line of this name, such as ``card["sees"]``."""
-        return next(line for line in self.lines if line.name == require_choice("name", name, tuple(LINES)))
+        """Return the line of this name, such as ``card["sees"]``; a ValueError where the card has none."""
+        found = {line.name: line for line in self.lines}
+        return found[require_choice("name", name, tuple(found))]
 
     def __str__(self) -> str:
         how = ", ".join(f"{name} {value}" for name, value in self.called.items())
         wide = max(map(len, QUESTIONS.values()))
-        said = [f"{QUESTIONS[line.name]:{wide}}  {line.verdict}\n  {line.says}" for line in self.lines]
+        said = [
+            f"{QUESTIONS[line.name]:{wide}}  {line.verdict}\n  {line.says} See: {TITLES[line.chapter]}."
+            for line in self.lines
+        ]
         return "\n".join([f"{self.attention} ({how})", *said])
 
     def as_dict(self) -> dict[str, Any]:
@@ -70,11 +92,22 @@ class Card:
         """Return the card as one page that needs no other file, with pictures where matplotlib is installed."""
         rows = "".join(
             f'<tr><th scope="row">{escape(QUESTIONS[line.name])}</th><td class="{line.verdict.replace(" ", "-")}">'
-            f"{line.verdict}</td><td>{escape(line.says)}</td></tr>\n"
+            f"{line.verdict}</td><td>{escape(line.says)} See {_linked(line.chapter)}.</td></tr>\n"
             for line in self.lines
         )
         how = ", ".join(f"{name} {value}" for name, value in self.called.items())
         return _PAGE.format(name=escape(self.attention), how=escape(how), rows=rows, pictures=_pictures(self))
+
+
+def _linked(chapter):
+    """Return the title of a chapter, a link where the package knows the book's public address."""
+    try:
+        urls = metadata("attnsep").get_all("Project-URL") or []
+    except PackageNotFoundError:  # it runs from its folder
+        urls = []
+    known = [url.removeprefix("source, ") for url in urls if url.startswith("source, ")]
+    title = escape(TITLES[chapter])
+    return f'<a href="{escape(known[0])}/blob/HEAD/chapters/{chapter}.ipynb">{title}</a>' if known else title
 
 
 def _plain(value):
@@ -155,18 +188,26 @@ def report(
     """
     width, seed = require_integer("width", width, least=8, most=10**4), require_integer("seed", seed, least=0)
     seconds = require_positive("seconds", seconds)
+    if name is not None:
+        require_instance("name", name, str)
     asked = [require_choice("lines", line, tuple(LINES)) for line in require_items("lines", lines)]
     if not asked or len(set(asked)) < len(asked):
         raise ValueError(f"lines = {text_of(lines)}: must be at least one, each once")
-    called = adapted(attention, name=name, library=library, layout=layout, dtype=dtype, width=width)
-    judge = Judge(called, np.random.default_rng(seed), seconds)
-    found = []
-    for line in _counted(asked, progress):
+    budget = Budget(seconds)
+    try:
+        called = adapted(attention, name=name, library=library, layout=layout, dtype=dtype, width=width, budget=budget)
+    except Late:
+        raise ValueError(f"seconds = {seconds:g}: is too short to find out how this attention is called") from None
+    judge, found = Judge(called, seed), []
+    for index, line in enumerate(_counted(asked, progress)):
         judge.rng = np.random.default_rng([seed, list(LINES).index(line)])  # whatever other lines were asked for
-        try:
-            found.append(LINES[line](judge))
-        except Misfit as error:
-            found.append(Line(line, UNJUDGED, f"It could not be judged: {error}.", {}, "your-own-attention"))
+        answer = Line(line, UNJUDGED, "The time was too short for it.", {}, EXPLAINED[line])
+        with budget.part(SHARES[line] / sum(SHARES[name] for name in asked[index:])):
+            try:
+                answer = LINES[line](judge)
+            except Misfit as error:
+                answer = Line(line, UNJUDGED, f"It could not be judged: {error}.", {}, EXPLAINED[line])
+        found.append(answer)
     how = {"library": called.library, "layout": called.layout, "dtype": called.dtype, "width": width, "seed": seed}
     return Card(called.name, how, tuple(found))
 
@@ -191,15 +232,18 @@ def failed(card, required):
     >>> failed(Card("mine", {}, (line,)), ["sees"])
     ['sees']
     """
-    return [name for name in required if card[name].verdict != YES]
+    require_instance("card", card, Card)
+    known = tuple(line.name for line in card.lines)
+    names = [require_choice("required", name, known) for name in require_items("required", required)]
+    return [name for name in names if card[name].verdict != YES]
 
 
-def named(text: str) -> Callable[..., Any]:
+def named(attention: str) -> Callable[..., Any]:
     """Return the attention that a text stands for: one of the library's kernels, or a name in a module.
 
     Parameters
     ----------
-    text : str
+    attention : str
         A kernel such as ``softmax:0.5``, or ``module:name``, which is imported; the current folder is searched last.
 
     Returns
@@ -208,7 +252,7 @@ def named(text: str) -> Callable[..., Any]:
 
     Raises
     ------
-    ValueError, ImportError
+    ValueError, TypeError
         If there is no such kernel, module or name, or the module raises an error.
 
     Examples
@@ -222,19 +266,24 @@ def named(text: str) -> Callable[..., Any]:
     ...
     ValueError: attention = 'math:tua': the module math has no name tua
     """
-    module, _, name = text.partition(":")
+    module, _, name = require_instance("attention", attention, str).partition(":")
     if not name.isidentifier():
-        return _of_kernel(require_kernel(text))
+        try:
+            return _of_kernel(require_kernel(attention))
+        except ValueError as error:
+            rule = str(error).split(": ", 1)[-1]
+            raise ValueError(f"attention = {text_of(attention)}: is no module:name, and as a kernel {rule}") from None
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
         found = importlib.import_module(module)
     except Exception as error:
-        raise ImportError(
-            f"attention = {text_of(text)}: importing {module} raises {type(error).__name__} ({first_line(error)})"
+        raise ValueError(
+            f"attention = {text_of(attention)}: importing {text_of(module)} raises {type(error).__name__} "
+            f"({first_line(error)})"
         ) from error
     if not hasattr(found, name):
-        raise ValueError(f"attention = {text_of(text)}: the module {module} has no name {name}")
+        raise ValueError(f"attention = {text_of(attention)}: the module {module} has no name {name}")
     return getattr(found, name)
 
 

@@ -1,0 +1,240 @@
+"""How an attention is called is found out, and each rule that it may break has its sentence."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from attnsep.reportcard import _callables
+from attnsep.reportcard._callables import Budget, Late, Misfit, adapted
+from lib.tests.reportcard import stand_ins
+from lib.tests.reportcard.stand_ins import Clock, several, softmax
+
+
+def found(attention, **given):
+    return adapted(attention, **{"width": 8, "budget": Budget(60)} | given)
+
+
+def in_place(q, k, v):
+    q *= 2
+    return softmax(q, k, v)
+
+
+def keys_in_place(q, k, v):
+    k += 1
+    return softmax(q, k, v)
+
+
+def fresh():
+    rng = np.random.default_rng(0)
+    return lambda q, k, v: softmax(q, k, v) * rng.uniform(0.5, 1.5)
+
+
+def failing(q, k, v):
+    raise KeyError("weights")
+
+
+def wants_gradients(q, k, v):
+    raise RuntimeError("element 0 of tensors does not require grad")
+
+
+# What each rule says: the callable that breaks it, and the words that name the requirement.
+BROKEN = {
+    "shape": (lambda q, k, v: softmax(q, k, v)[:-1], "returns the shape (23, 8) for v of shape (24, 8); must be equal"),
+    "NaN": (lambda q, k, v: softmax(q, k, v) * np.nan, "its outputs must be finite"),
+    "queries in place": (in_place, "changes q in place; it must leave its inputs alone"),
+    "keys in place": (keys_in_place, "changes k in place; it must leave its inputs alone"),
+    "exception": (failing, "raises KeyError ('weights') for q, k, v of shape (24, 8) and dtype float64"),
+    "other answers": (fresh(), "answers equal inputs differently; it must not draw anything anew"),
+    "gradients": (wants_gradients, "it is called without gradients and must not need them"),
+    "no mixing": (lambda q, k, v: v * 2, "depends on no other token; it must mix them"),
+    "no array": (lambda q, k, v: [1], "returns list, no NumPy array; it must return one array like v"),
+}
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_a_broken_rule_has_its_sentence(rule):
+    attention, words = BROKEN[rule]
+    with pytest.raises(Misfit) as error:
+        found(attention, library="numpy")
+    assert str(error.value).startswith("attention: ")
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_layout_that_is_ambiguous_is_asked_for():
+    def both(q, k, v):  # tokens on both axes, of arrays with four
+        if q.ndim != 4:
+            raise ValueError("four axes")
+        return softmax(q, k, v) if q.shape[1] < q.shape[2] else np.swapaxes(
+            softmax(*(np.swapaxes(x, 1, 2) for x in (q, k, v))), 1, 2
+        )  # fmt: skip
+
+    with pytest.raises(Misfit, match="mixes tokens in the layouts bhnd and bnhd; say which, layout="):
+        found(both, library="numpy")
+    assert found(both, library="numpy", layout="bnhd").layout == "bnhd"
+
+
+@pytest.mark.parametrize("layout", ["nd", "bhnd", "bnhd"])
+def test_the_layout_is_found(layout):
+    def swapped(q, k, v):
+        return np.swapaxes(several(*(np.swapaxes(x, 1, 2) for x in (q, k, v))), 1, 2)
+
+    of = {"nd": stand_ins.linear, "bhnd": several, "bnhd": swapped}[layout]
+    attention = found(of, library="numpy")
+    assert (attention.layout, attention.dtype, attention.library) == (layout, "float64", "numpy")
+    rows = np.random.default_rng(0).uniform(size=(3, 24, 8))
+    expected = stand_ins.linear(*rows) if layout == "nd" else softmax(*rows)
+    assert np.array_equal(attention(*rows), expected) or np.allclose(attention(*rows), expected, rtol=1e-14)
+
+
+def test_heads_and_prompts_are_put_where_the_layout_has_them():
+    rows = np.random.default_rng(0).standard_normal((3, 2, 24, 8))
+    expected = np.stack([softmax(*rows[:, h]) for h in (0, 1)])
+    attention = found(several, library="numpy")
+    assert np.allclose(attention.heads(*rows), expected)
+    assert np.allclose(attention.batches(*rows), expected)
+
+
+def test_the_most_precise_dtype_that_works_is_taken():
+    def single(q, k, v):
+        assert q.dtype == np.float32, "float32 alone"
+        return softmax(q, k, v)
+
+    assert found(single, library="numpy").dtype == "float32"
+    assert found(softmax, library="numpy", dtype="float16").dtype == "float16"
+    assert found(softmax, library="numpy").dtypes == ("float64", "float32", "float16")
+
+
+def test_one_that_takes_many_tokens_alone_is_given_as_many():
+    def long(q, k, v):
+        assert q.shape[-2] % 64 == 0, "blocks of 64"
+        return softmax(q, k, v)
+
+    assert found(long, library="numpy").length == 64
+
+
+def test_the_own_library_is_taken_and_a_missing_one_is_named(monkeypatch):
+    assert found(softmax, library=None).library == "numpy"
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(ValueError, match="library = 'cupy': is not installed"):
+        found(softmax, library="cupy")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"layout": "dn"}, "layout = 'dn'"),
+        ({"library": "tensorflow"}, "library = 'tensorflow'"),
+        ({"dtype": "int8"}, "dtype = 'int8'"),
+    ],
+)
+def test_what_is_no_choice_is_named(given, words):
+    with pytest.raises(ValueError, match=words):
+        found(softmax, **given)
+
+
+def test_what_is_not_callable_is_refused():
+    with pytest.raises(TypeError, match="must be a function of q, k and v"):
+        found("softmax")
+
+
+class Tensor:
+    """As much of a PyTorch tensor as the card needs."""
+
+    def __init__(self, x):
+        self.x, self.shape = x, x.shape
+
+    def detach(self):
+        return self
+
+    cpu = detach
+
+    def to(self, dtype):
+        return Tensor(self.x.astype(dtype))
+
+    def numpy(self):
+        return self.x
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    """A stand-in for PyTorch, where no gradients are kept while an attention runs."""
+    module = ModuleType("torch")
+    module.recording = True
+
+    class NoGrad:
+        def __enter__(self):
+            module.recording = False
+
+        def __exit__(self, *_):
+            module.recording = True
+
+    class Module:
+        def parameters(self):
+            return iter([SimpleNamespace(device="cpu")])
+
+    module.tensor = lambda x, dtype, device: Tensor(x.astype(dtype))
+    module.Tensor, module.no_grad, module.nn = Tensor, NoGrad, SimpleNamespace(Module=Module)
+    module.float64, module.float32, module.float16, module.bfloat16 = "f8", "f4", "f2", "f4"
+    monkeypatch.setitem(sys.modules, "torch", module)
+    return module
+
+
+def test_tensors_are_put_in_and_taken_out_without_gradients(torch):
+    class Attention(torch.nn.Module):
+        def __call__(self, q, k, v):
+            assert not torch.recording
+            return Tensor(softmax(q.x, k.x, v.x))
+
+    attention = found(Attention())
+    assert (attention.library, attention.name, attention.dtypes[-1]) == ("torch", "Attention", "bfloat16")
+    rows = np.random.default_rng(0).standard_normal((3, 24, 8))
+    assert np.allclose(attention(*rows), softmax(*rows))
+    assert attention(*rows[:, ::-1]).shape == (24, 8)
+
+
+def test_a_numpy_answer_to_tensors_is_named(torch):
+    with pytest.raises(Misfit, match="returns ndarray, no PyTorch tensor"):
+        found(lambda q, k, v: softmax(q.x, k.x, v.x), library="torch")
+
+
+def test_jax_is_asked_for_float64_only_where_it_is_on(monkeypatch):
+    numpy = ModuleType("jax.numpy")
+    numpy.asarray, numpy.float64, numpy.float32 = np.asarray, np.float64, np.float32
+    jax = SimpleNamespace(Array=np.ndarray, numpy=numpy, config=SimpleNamespace(jax_enable_x64=False))
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    monkeypatch.setattr(numpy, "float16", np.float16, raising=False)
+    assert found(softmax, library="jax").dtype == "float32"
+    jax.config.jax_enable_x64 = True
+    assert found(softmax, library="jax").dtype == "float64"
+    assert jax.config.jax_enable_x64 is True
+
+
+def test_a_mask_goes_to_the_name_that_is_given():
+    attention = found(stand_ins.masked, library="numpy").with_mask("mask", np.tril(np.ones((24, 24), bool)))
+    rows = np.random.default_rng(0).standard_normal((3, 24, 8))
+    assert np.allclose(attention(*rows), stand_ins.causal(*rows))
+
+
+def test_a_budget_ends_a_part_and_predicts_by_the_power_seen_last(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(_callables, "monotonic", clock)
+    budget = Budget(100)
+    assert budget.expected(64) == 0
+    for n, cost in ((64, 5.0), (64, 1.0), (128, 9.0)):
+        budget.note(n, cost)
+    assert budget.expected(128) == pytest.approx(4)  # one call of a size may have compiled, and says nothing
+    budget.note(128, 4.0)
+    assert (budget.expected(64), budget.expected(128)) == (1, 4)
+    assert budget.expected(256) == pytest.approx(16)
+    with budget.part(0.1):
+        assert budget.left() == pytest.approx(10)
+        with pytest.raises(Late):
+            budget.require(256)
+        budget.require(128)
+        clock.now = 11
+        budget.require(64)
+        raise AssertionError("the part is over")
+    assert budget.left() == pytest.approx(89)

@@ -1,0 +1,172 @@
+"""The whole card: as text, as data, as one page; in time, and the same for the same seed."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+
+from attnsep.reportcard import _callables, _lines, card
+from attnsep.reportcard.card import Card, Line, failed, named, report
+from lib.tests.reportcard import stand_ins
+from lib.tests.reportcard.stand_ins import Clock
+from tools.files import CHAPTERS
+from tools.guards import read_notebooks
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return report(stand_ins.softmax, width=18, library="numpy", seconds=1000, name="mine <1>")
+
+
+def test_a_card_is_shown_as_text_with_the_chapters(whole):
+    text = str(whole)
+    assert text.startswith("mine <1> (library numpy, layout nd, dtype float64, width 18, seed 0)\n")
+    assert [line.name for line in whole.lines] == list(_lines.LINES)
+    for line in whole.lines:
+        assert f"{line.says} See: {card.TITLES[line.chapter]}." in text
+
+
+def test_a_card_is_data_that_json_holds(whole):
+    data = json.loads(json.dumps(whole.as_dict(), allow_nan=False))
+    assert data["attention"] == "mine <1>"
+    assert [line["name"] for line in data["lines"]] == list(_lines.LINES)
+    assert data["lines"][0]["numbers"]["growth"] == whole["sees"].numbers["growth"]
+
+
+def test_what_is_not_finite_is_none_in_data():
+    line = Line("sees", "no", "", {"a": float("nan"), "b": (np.float64("inf"), np.int64(2))}, "golden-ratio")
+    assert Card("x", {}, (line,)).as_dict()["lines"][0]["numbers"] == {"a": None, "b": [None, 2]}
+
+
+def test_the_page_needs_no_other_file_and_no_script(whole):
+    page = BeautifulSoup(whole.html(), "html.parser")
+    assert page.title.text == "Report card: mine <1>"
+    assert len(page.select("tbody tr")) == 6
+    assert not page.select("script, link, iframe, [onload]")
+    assert page.select("img")
+    assert all(image["src"].startswith("data:image/png;base64,") and image["alt"] for image in page.select("img"))
+    assert "url(" not in whole.html()
+    assert "@import" not in whole.html()
+
+
+def test_a_page_links_to_the_chapters_where_the_address_is_known(whole, monkeypatch):
+    assert not BeautifulSoup(whole.html(), "html.parser").select("a")
+    monkeypatch.setattr(card, "metadata", lambda _: _Urls(["source, https://example.org/a/b"]))
+    links = [link["href"] for link in BeautifulSoup(whole.html(), "html.parser").select("a")]
+    assert links[0] == "https://example.org/a/b/blob/HEAD/chapters/golden-ratio.ipynb"
+    assert len(links) == 6
+
+
+class _Urls:
+    def __init__(self, urls):
+        self.urls = urls
+
+    def get_all(self, _):
+        return self.urls
+
+
+def test_the_titles_are_those_of_the_chapters():
+    notebooks = read_notebooks(CHAPTERS)
+    for name, title in card.TITLES.items():
+        assert notebooks[name].cells[0].source.startswith(f"# {title}\n")
+    assert {*card.EXPLAINED} == {*_lines.LINES} == {*card.QUESTIONS} == {*card.SHARES}
+
+
+def test_the_same_seed_gives_the_same_card_and_another_one_others():
+    first, again, other = (
+        report(stand_ins.scaled, width=18, library="numpy", seconds=1000, seed=seed) for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first["separates"].numbers["fires"] != other["separates"].numbers["fires"]
+    alone = report(stand_ins.scaled, width=18, library="numpy", seconds=1000, seed=1, lines=["recalls"])
+    assert alone["recalls"] == first["recalls"]
+
+
+@pytest.mark.parametrize(("cost", "seconds"), [(0.001, 5), (0.01, 20), (0.05, 20), (1.0, 60), (200.0, 60)])
+def test_the_time_is_kept_but_for_one_call(monkeypatch, cost, seconds):
+    clock = Clock(cost)
+    monkeypatch.setattr(_callables, "monotonic", clock)
+    if cost < 100:
+        assert len(report(clock.slow(stand_ins.softmax), width=18, seconds=seconds).lines) == 6
+    else:
+        with pytest.raises(ValueError, match="seconds = 60: is too short to find out how this attention is called"):
+            report(clock.slow(stand_ins.softmax), width=18, seconds=seconds)
+    assert clock.now <= seconds + max(clock.calls)
+
+
+def test_with_little_time_it_looks_at_fewer_tokens_and_says_so(monkeypatch):
+    clock = Clock(0.5)
+    monkeypatch.setattr(_callables, "monotonic", clock)
+    found = report(clock.slow(stand_ins.softmax), width=18, seconds=100)
+    assert found["sees"].numbers["sizes"][-1]["n"] < 512
+    assert found["separates"].numbers["n"] < 512
+    assert all(line.says for line in found.lines)
+
+
+def test_a_required_line_that_is_not_yes_is_named(whole):
+    assert failed(whole, ["sees", "counts", "selects"]) == ["counts"]
+    with pytest.raises(ValueError, match="required = 'hears'"):
+        failed(whole, ["hears"])
+    with pytest.raises(ValueError, match="name = 'hears'"):
+        whole["hears"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"lines": []}, "lines = "),
+        ({"lines": ["sees", "sees"]}, "lines = "),
+        ({"width": 7}, "width = 7"),
+        ({"seconds": 0}, "seconds = 0"),
+        ({"seed": -1}, "seed = -1"),
+        ({"name": 3}, "name = 3"),
+    ],
+)
+def test_a_wrong_parameter_is_named(given, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        report(stand_ins.softmax, library="numpy", **given)
+
+
+def test_an_error_in_a_line_is_said_in_the_card():
+    def fussy(q, k, v):
+        if np.abs(v).sum() == 1:
+            raise OverflowError("one alone")
+        return stand_ins.softmax(q, k, v)
+
+    line = report(fussy, width=18, library="numpy", lines=["sees"], seconds=1000)["sees"]
+    assert line.verdict == "not judged"
+    assert "raises OverflowError (one alone)" in line.says
+
+
+def test_a_module_of_the_current_folder_is_found_behind_the_standard_library(tmp_path, monkeypatch):
+    (tmp_path / "my_own.py").write_text("from lib.tests.reportcard.stand_ins import softmax as mine\n")
+    (tmp_path / "json.py").write_text("dumps = None\n")
+    (tmp_path / "my_bad.py").write_text("1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert named("my_own:mine") is stand_ins.softmax
+    assert named("json:dumps") is json.dumps
+    with pytest.raises(ValueError, match=r"importing 'my_bad' raises ZeroDivisionError \(division by zero\)"):
+        named("my_bad:mine")
+    with pytest.raises(ValueError, match="the module my_own has no name yours"):
+        named("my_own:yours")
+    monkeypatch.delitem(sys.modules, "my_own")
+
+
+def test_a_kernel_is_named_by_its_text():
+    rows = np.random.default_rng(0).standard_normal((3, 9, 4))
+    half = stand_ins.weights(0.5 * rows[0] @ rows[1].T) @ rows[2]
+    assert np.allclose(named("softmax:0.5")(*rows), half)
+    assert np.array_equal(named("performer:16")(*rows), named("performer:16")(*rows))
+    with pytest.raises(ValueError, match="attention = 'softmx': is no module:name"):
+        named("softmx")
+
+
+def test_progress_is_shown_only_where_asked_and_possible(monkeypatch, capsys):
+    report(stand_ins.softmax, width=18, library="numpy", lines=["selects"], seconds=1000, progress=True)
+    assert capsys.readouterr().out == ""
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    report(stand_ins.softmax, width=18, library="numpy", lines=["selects"], seconds=1000, progress=True)
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,212 @@
+"""The lines agree with exact laws and other computations; broken attentions get other cards than right ones."""
+
+import math
+
+import numpy as np
+import pytest
+
+from attnsep.extensions.where_linear_wins import CountData
+from attnsep.paper import tokens
+from attnsep.paper.tokens import TokenData
+from attnsep.reportcard import _lines
+from attnsep.reportcard._callables import Budget, adapted
+from attnsep.reportcard.card import report
+from lib.tests.reportcard import stand_ins
+
+WIDTH = 66
+
+
+def card(attention, *lines, **given):
+    if lines:
+        given["lines"] = lines
+    return report(attention, **{"width": WIDTH, "library": "numpy", "seconds": 1000} | given)
+
+
+@pytest.mark.parametrize(("attention", "kernel"), [("softmax", "softmax"), ("linear", "linear")])
+def test_the_mark_has_the_weight_of_the_exact_law(attention, kernel):
+    numbers = card(getattr(stand_ins, attention), "sees")["sees"].numbers
+    for row in numbers["sizes"]:
+        exact = tokens.law(row["n"], _lines.data_of(row["n"], WIDTH, _lines.STRONG).d, "0.7", "0.5", kernel).weights()
+        assert math.isclose(row["weight"], exact.p, rel_tol=1e-9)
+        assert row["least"] == pytest.approx(row["most"], rel=1e-9)
+    assert [row["n"] for row in numbers["sizes"]] == [64, 128, 256, 512]
+    last, before = numbers["sizes"][-1]["gain"], numbers["sizes"][-2]["gain"]
+    assert numbers["growth"] == pytest.approx(math.log2(last / before))
+    assert numbers["growth"] == pytest.approx({"softmax": 0.7 * 1.7, "linear": 0}[kernel], abs=1e-9)
+
+
+def test_strength_and_scale_that_win_are_those_of_the_formula():
+    numbers = card(stand_ins.softmax, "sees")["sees"].numbers
+    a = numbers["least strength"]  # n^{a(1+a)} = n − 1
+    assert a * (1 + a) == pytest.approx(math.log(511) / math.log(512), rel=2e-3)
+    assert numbers["least scale"] * 0.7 * 1.7 * math.log(512) == pytest.approx(math.log(511), rel=2e-3)
+    numbers = card(stand_ins.scaled, "sees")["sees"].numbers
+    assert numbers["least scale"] == pytest.approx(math.sqrt(WIDTH) * math.log(511) / (1.19 * math.log(512)), rel=2e-3)
+    assert card(stand_ins.linear, "sees")["sees"].numbers["least scale"] is None
+
+
+@pytest.mark.parametrize(("attention", "kernel"), [("softmax", "softmax"), ("linear", "linear"), ("scaled", None)])
+def test_firing_is_inside_the_interval_around_the_exact_law(attention, kernel):
+    line = card(getattr(stand_ins, attention), "separates")["separates"]
+    kernel = kernel or f"softmax:{1 / math.sqrt(WIDTH)!r}"
+    data = [_lines.data_of(512, WIDTH, a) for a in (_lines.WEAK, _lines.STRONG)]
+    for on, fires in zip(data, ("D_0", "D_1"), strict=True):
+        exact = tokens.law(512, on.d, on.a, on.c, kernel).fires(10)
+        assert line.numbers["fires"][fires]["low"] <= exact <= line.numbers["fires"][fires]["high"]
+    assert line.numbers["nearest"]["agrees"]
+    assert line.numbers["nearest"]["kernel"].partition(":")[0] == kernel.partition(":")[0]
+    assert line.numbers["networks"] == 2000
+
+
+def test_a_frequency_is_that_of_networks_drawn_one_by_one():
+    attention = stand_ins.softmax
+    judge = _lines.Judge(adapted(attention, library="numpy", width=WIDTH, budget=Budget(1000)), 0)
+    data = TokenData(n=64, d=18, a="0.7", c="0.5")
+    A = data.matrix(np)
+    out = attention(np.repeat(A.sum(axis=1, keepdims=True), 18, axis=1), A, A)
+    rng, fired = np.random.default_rng(5), 0
+    for _ in range(2000):
+        y = 1.0 - 2 * rng.integers(0, 2, (18, 10))
+        fired += bool((out @ y > data.tau + 1e-12).any())
+    whole, rates = _lines.frequency(judge, [out], data.tau)
+    assert abs(whole.rate - fired / 2000) < 5 * math.sqrt(2 * 0.25 / 2000)
+    assert rates == [whole.rate]
+    assert whole.low < whole.rate < whole.high
+
+
+def test_counting_is_that_of_the_marked_tokens_weights():
+    line = card(stand_ins.linear, "counts")["counts"]
+    assert line.verdict == "yes"
+    for share, mass in zip(_lines.SHARES, line.numbers["mass"], strict=True):
+        data = CountData(n=512, d=_lines.data_of(512, WIDTH, _lines.STRONG).d, a="0.7", c="0.5", share=share)
+        sums = data.matrix(np).sum(axis=1)
+        marked = data.matrix(np)[:, 0] > 0
+        assert mass == pytest.approx(sums[marked].sum() / sums.sum())
+    assert card(stand_ins.softmax, "counts")["counts"].verdict == "no"
+
+
+def test_recall_is_the_distance_of_the_weights_from_the_identity():
+    line = card(stand_ins.scaled, "recalls", seed=3)["recalls"]
+    rng = np.random.default_rng([3, list(_lines.LINES).index("recalls")])
+    for row in line.numbers["sizes"]:
+        keys = rng.standard_normal((row["pairs"], WIDTH))
+        W = stand_ins.weights(keys @ keys.T / math.sqrt(WIDTH))
+        assert row["loss"] == pytest.approx(np.mean(np.sum((np.eye(row["pairs"]) - W) ** 2, axis=1)) / 2)
+        assert row["rank"] == np.linalg.matrix_rank(W)
+    assert line.verdict == "yes"
+
+
+def test_linear_attention_recalls_no_more_than_its_rank():
+    line = card(stand_ins.linear, "recalls", width=8)["recalls"]
+    last = line.numbers["sizes"][-1]
+    assert (last["rank"], last["floor"]) == (8, (1 - 8 / 64) / 2)
+    assert last["floor"] <= last["loss"] <= 0.5
+    assert line.verdict == "no"
+
+
+@pytest.mark.parametrize(("attention", "verdict"), [("softmax", "yes"), ("linear", "no")])
+def test_who_selects_ends_at_one_token_and_who_averages_does_not(attention, verdict):
+    line = card(getattr(stand_ins, attention), "selects")["selects"]
+    assert line.verdict == verdict
+    if verdict == "yes":
+        assert line.numbers["tokens"]["256"] == pytest.approx(1, abs=0.05)
+    else:
+        assert line.numbers["tokens"]["1"] == pytest.approx(line.numbers["tokens"]["256"])
+
+
+def test_a_sound_attention_keeps_its_digits():
+    line = card(stand_ins.several, "numerics")["numerics"]
+    numbers = line.numbers
+    assert line.verdict == "yes"
+    assert numbers["row sums off by"] < 1e-14
+    assert (numbers["depends on places"], numbers["refused lengths"], numbers["mask"]) == (False, [], None)
+    assert numbers["heads differ by"] < 1e-14
+    assert numbers["prompts differ by"] < 1e-14
+    assert 1e-8 < numbers["float32"]["error"] < 1e-5 < numbers["float16"]["error"] < 0.05
+    assert numbers["float16"]["keeps the difference to"] == 256
+    assert "Masks are not judged" in line.says
+
+
+def test_a_wrong_normaliser_is_seen():
+    right, wrong = card(stand_ins.softmax), card(stand_ins.wrong_normaliser)
+    assert "sum to 1 only up to 0." in wrong["numerics"].says
+    assert (wrong["numerics"].verdict, right["numerics"].verdict) == ("partly", "yes")
+    assert wrong["separates"].numbers["nearest"] is None
+    assert wrong["recalls"].verdict == "no" != right["recalls"].verdict
+
+
+def test_a_window_that_is_off_by_one_is_seen():
+    right, wrong = (card(x, "numerics")["numerics"] for x in (stand_ins.window, stand_ins.off_by_one))
+    assert "itself, at most 16 tokens before it and at most 16 tokens after it" in right.says
+    assert "itself, at most 16 tokens before it and at most 15 tokens after it" in wrong.says
+    assert (right.numbers["sees ahead"], wrong.numbers["sees ahead"]) == (16, 15)
+
+
+def test_causal_attention_sees_what_is_before_and_shows_a_spread():
+    found = card(stand_ins.causal, "sees", "separates", "numerics")
+    assert "sees itself, all tokens before it and no token after it" in found["numerics"].says
+    last = found["sees"].numbers["sizes"][-1]
+    assert last["least"] < last["weight"] <= last["most"] == pytest.approx(1)
+    assert "by its place" in found["sees"].says
+    assert len(found["separates"].numbers["by place"]["D_1"]) == 5
+    assert "by the mark's place" in found["separates"].says
+
+
+def test_accumulation_in_half_precision_is_seen():
+    line = card(stand_ins.half_inside, "numerics", width=10)["numerics"]
+    assert line.verdict == "partly"
+    assert "inside it computes with about the digits of float16" in line.says
+
+
+@pytest.mark.parametrize(
+    ("attention", "found", "verdict"),
+    [
+        (stand_ins.masked, "mask: True takes part", "yes"),
+        (stand_ins.inverted_mask, "mask: True hides", "yes"),
+        (stand_ins.mask_off_by_one, "mask: broken", "partly"),
+    ],
+)
+def test_a_mask_is_kept_inverted_or_broken(attention, found, verdict):
+    line = card(attention, "numerics")["numerics"]
+    assert (line.numbers["mask"], line.verdict) == (found, verdict)
+
+
+def test_lengths_that_are_refused_are_named():
+    def even(q, k, v):
+        assert len(q) % 2 == 0, "even"
+        return stand_ins.softmax(q, k, v)
+
+    line = card(even, "numerics")["numerics"]
+    assert line.numbers["refused lengths"] == [1, 3, 33, 127]
+    assert "it takes no 1, 3, 33 or 127 tokens" in line.says
+
+
+def test_one_with_a_longest_prompt_is_judged_up_to_it():
+    def short(q, k, v):
+        assert len(q) <= 128, "128 at most"
+        return stand_ins.softmax(q, k, v)
+
+    found = card(short)
+    assert [row["n"] for row in found["sees"].numbers["sizes"]] == [64, 128]
+    assert (found["separates"].numbers["n"], found["counts"].numbers["n"]) == (128, 128)
+    assert found["selects"].numbers["n"] == 128
+
+
+def test_what_has_no_weights_is_said():
+    def squared(q, k, v):
+        return stand_ins.softmax(q, k, v) ** 2
+
+    found = card(squared)
+    assert [found[name].verdict for name in ("sees", "recalls", "selects")] == ["not judged"] * 3
+    assert "no weighted sums of the values" in found["numerics"].says
+    assert found["separates"].numbers["nearest"] is None
+
+
+def test_heads_that_are_not_apart_are_seen():
+    def joined(q, k, v):
+        out = stand_ins.several(q, k, v)
+        return out / q.shape[0]  # a prompt beside another halves the answer
+
+    line = card(joined, "numerics")["numerics"]
+    assert "a prompt beside another answers otherwise than alone" in line.says
+    assert line.numbers["heads differ by"] < 1e-14
