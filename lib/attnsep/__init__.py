@@ -55,7 +55,7 @@ Broken on purpose: ...
 And an attention of your own, judged by all this:
 
 >>> from attnsep import report
->>> card_of_mine = report(lambda q, k, v: attend(q, k, v, kernel="linear"), width=34, lines=["sees"], seconds=5)
+>>> card_of_mine = report(lambda q, k, v: attend(q, k, v, kernel="linear"), width=34, lines=["sees"], n=512)
 >>> card_of_mine["sees"].verdict
 'no'
 """

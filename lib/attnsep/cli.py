@@ -332,6 +332,7 @@ def _add_report(commands):
     parser.add_argument("--library", choices=card.LIBRARIES, help="of its arrays (default: the one that fits)")
     parser.add_argument("--dtype", choices=card.DTYPES, help="of its arrays (default: the most precise it takes)")
     parser.add_argument("--width", type=int, default=card.WIDTH, help=f"of q, k and v (default: {card.WIDTH})")
+    parser.add_argument("--n", type=int, default=card.MOST, help=f"most tokens to look at (default: {card.MOST})")
     parser.add_argument("--lines", help=f"which lines, with commas between them (default: {','.join(card.LINES)})")
     parser.add_argument("--require", default="", metavar="LINES", help="lines without whose yes the exit status is 1")
     parser.add_argument(
@@ -355,7 +356,7 @@ def _report(options):
     found = card.report(
         card.named(options.attention),
         name=options.attention,
-        **{name: getattr(options, name) for name in ("layout", "library", "dtype", "width", "seconds", "seed")},
+        **{name: getattr(options, name) for name in ("layout", "library", "dtype", "width", "n", "seconds", "seed")},
         lines=lines,
         progress=not options.json,
     )

@@ -75,6 +75,7 @@ POINTS = {
     "report --width": (REPORT, [*REPORT, "--width", "34"]),
     "report --lines": (REPORT, [*REPORT, "--lines", "sees,counts"]),
     "report --require": (REPORT, [*REPORT, "--require", "sees"]),
+    "report --n": (REPORT, [*REPORT, "--n", "256"]),
     "report --seconds": (REPORT, [*REPORT, "--seconds", "9"]),
     "report --seed": (REPORT, [*REPORT, "--seed", "1"]),
     "report --html": (REPORT, [*REPORT, "--html", "card.html"]),

@@ -15,6 +15,7 @@ from attnsep.figures.pictures import (
     four_layers,
     kronecker,
     one_pass,
+    placed,
     proportions,
 )
 from attnsep.figures.plots import Map, chart, firing_dots, heat_maps, images, level_maps, matrices
@@ -43,5 +44,6 @@ __all__ = [
     "level_maps",
     "matrices",
     "one_pass",
+    "placed",
     "proportions",
 ]

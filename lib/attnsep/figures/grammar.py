@@ -88,6 +88,8 @@ QUANTITIES = {
     "best accuracy": "best accuracy of any readout",
     "right": "share of right answers",
     "loss": "best evaluation loss",
+    "recalled": "share that is recalled",
+    "growth": "power of $n$ with which the gain of the mark grows",
     "pairs": "number of pairs $n$",
     "n ε": "$n$ times the format's spacing, $n\\varepsilon_{\\mathrm{mach}}$",
     "told apart": "columns that tell $D_0$ from $D_1$",

@@ -129,6 +129,49 @@ def proportions(marked, shares, *, level, title):
         return finished(figure, title)
 
 
+def placed(points, *, title):
+    """Place attentions by the power of n with which their gain grows, and by the share that they recall.
+
+    Parameters
+    ----------
+    points : dict of str to pair of float
+        By name, growth and recall; an infinite growth stands at the right edge.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Notes
+    -----
+    One point for each; names of points that lie close together stand below each other, beside the first.
+    """
+    edge = 3.0
+    with style() as plt:
+        figure, axis = plt.subplots(figsize=(WIDTH, 4.6))
+        groups = {}
+        for name, (growth, recalled) in points.items():
+            x = edge if math.isinf(growth) else growth
+            axis.plot([x], [recalled], "o", color=PLAIN.colour, markersize=6)
+            groups.setdefault((round(x), round(recalled)), []).append((x, recalled, name))
+        below = False
+        for (_, high), members in sorted(groups.items(), reverse=True):  # names of neighbours at the top take turns
+            below = bool(high) and not below
+            x, y, _ = max(members)
+            axis.annotate(
+                "\n".join(name for *_, name in members), (x, y), (0, -10 if below else 10), textcoords="offset points",
+                verticalalignment="top" if below else "bottom", horizontalalignment="left", fontsize=10,
+                linespacing=1.25, bbox={"facecolor": axis.get_facecolor(), "edgecolor": "none", "pad": 1},
+            )  # fmt: skip
+        axis.axvline(1, color=PLAIN.colour, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        axis.text(1.04, 0.5, "the crowd grows\nwith power 1", verticalalignment="center", fontsize=10)
+        axis.set(xlim=(-0.25, edge + 0.7), ylim=(-0.1, 1.3), xlabel=axis_name("growth"), ylabel=axis_name("recalled"))
+        axis.set_xticks([0, 1, 2, edge], ["0", "1", "2", "infinite"])
+        axis.set_yticks([0, 0.5, 1])
+        return finished(figure, title)
+
+
 def _cell(axis, row, column, entry, colour):
     """Draw one entry of a matrix with its number; a mark is the paler the weaker."""
     from matplotlib.patches import Rectangle

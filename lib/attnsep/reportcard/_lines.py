@@ -43,6 +43,17 @@ SPACINGS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bflo
 MOST = 8192  # tokens; all weights of so many take half a gigabyte
 MOST_COARSE = 4096  # tokens, with fewer digits
 LOST = 0.5  # share of a difference that rounding may change
+KNOWN = (
+    "linear",
+    "softmax",
+    "squared-relu",
+    "taylor",
+    "sigmoid",
+    "elu+1",
+    "sparsemax",
+    "entmax",
+    "hard",
+)  # with exact laws
 STEPS = 14  # of a bisection, on a logarithmic scale
 YES, NO, PARTLY, UNJUDGED = "yes", "no", "partly", "not judged"
 
@@ -81,10 +92,13 @@ class Judge:
         What is judged.
     rng : numpy.random.Generator
         Source of all draws of the line at work.
+    most : int
+        Tokens among which the mark is looked for.
     """
 
-    def __init__(self, attention, seed=0):
+    def __init__(self, attention, seed=0, most=None):
         self.attention, self.seed, self.rng = attention, seed, np.random.default_rng(seed)
+        self.most = MOST if most is None else most
         self.spacing = SPACINGS[attention.dtype]
 
     def part(self, share):
@@ -229,7 +243,8 @@ def sees(judge):
     if judge.by_place and _share(last["least"]) != _share(last["most"]):
         says += f" (from {_share(last['least'])} to {_share(last['most'])}, by its place)"
     if math.isfinite(slope):
-        says += f"; its gain grows like n^{slope:.2f}, and a crowd of n needs more than n^1"
+        power = f"{slope:.2f}".replace("-0.00", "0.00")
+        says += f"; its gain grows like n^{power}, and a crowd of n needs more than n^1"
     says += f". {_wins(n, numbers)}"
     return Line("sees", verdict, says, numbers, "golden-ratio")
 
@@ -252,7 +267,7 @@ def _growing_crowd(judge):
     """Return the mark's weight among 64 tokens, 128 and so on, as far as half of the time suffices."""
     rows, n = [], 64
     with judge.part(0.5):
-        while n <= MOST:
+        while n <= judge.most:
             places = sorted({*judge.places(n), n - 1})  # two calls at least: the first one may compile
             try:
                 own = [mark_weights(judge, data_of(n, judge.attention.width, STRONG, at))[0] for at in places]
@@ -415,23 +430,28 @@ def _nearest(judge, n):
     if not judge.linear_in_values or judge.by_place:
         return None
     width = judge.attention.width
-    measured = [gain(n, w) for a in (WEAK, STRONG) for w in mark_weights(judge, data_of(n, width, a))]
-    if not all(0 < R < math.inf for R in measured):
-        return None
-    logs, best = np.log(measured), None
-    own = float(logs[2])
-    beta, degree = own / (float(STRONG * (1 + STRONG)) * math.log(n)), round(own / math.log1p(float(STRONG)))
-    for kernel in ["linear", f"softmax:{beta:.9f}", *([f"polynomial:{degree}"] if degree > 1 else [])]:
-        if kernel.startswith("softmax") and beta < 1e-6:
-            continue
-        laws = [tokens.Law(data_of(n, width, a), Kernel.parse(kernel)) for a in (WEAK, STRONG)]
+    data = [data_of(n, width, a) for a in (WEAK, STRONG)]
+    measured = [_log_gain(n, w) for on in data for w in mark_weights(judge, on)]
+    beta = measured[2] / (float(STRONG * (1 + STRONG)) * math.log(n))
+    degree = round(measured[2] / math.log1p(float(STRONG)))
+    known = [*KNOWN, *([f"softmax:{beta:.9f}"] if 1e-6 < beta < 100 else [])]
+    known += [f"polynomial:{degree}"] if 1 < degree < 100 else []
+    best = None
+    for kernel in known:
+        laws = [tokens.Law(on, Kernel.parse(kernel)) for on in data]
         weights = [w for law in laws for w in (law.weights().p, law.weights().q)]
-        far = float(max(abs(math.log(gain(n, w)) - x) for w, x in zip(weights, logs, strict=True)))
-        if best is None or far < best["distance"]:
-            short = f"softmax:{beta:.3g}" if kernel.startswith("softmax") else kernel
-            name = "softmax" if short == "softmax:1" else short
-            best = {"kernel": name, "distance": far, "fires": [law.fires(COLUMNS) for law in laws]}
-    return best if best["distance"] <= NEAR else None
+        far = max(abs(_log_gain(n, w) - x) for w, x in zip(weights, measured, strict=True))
+        if best is None or far < best["distance"] - 1e-6:
+            short = f"softmax:{beta:.3g}" if kernel.startswith("softmax:") else kernel
+            best = {"kernel": short, "distance": far, "laws": laws}
+    if best["distance"] > NEAR:
+        return None
+    return best | {"fires": [law.fires(COLUMNS) for law in best.pop("laws")]}
+
+
+def _log_gain(n, w):
+    """Return the logarithm of a gain, cut where the weight is 0 or 1 but for rounding."""
+    return math.log(min(max(gain(n, w), 1e-9), 1e9))
 
 
 def counts(judge):
@@ -710,7 +730,7 @@ class Numerics:
         """Return from which n the difference between D_0 and D_1 is lost in this dtype, or how far it is kept."""
         kept, lost, n = None, None, 64
         with self.judge.part(1):
-            while n <= MOST_COARSE and not lost:
+            while n <= min(MOST_COARSE, self.judge.most) and not lost:
                 fine, coarse = (_difference(self.judge, n, kind) for kind in (self.attention.dtype, dtype))
                 good = np.linalg.norm(coarse - fine) <= LOST * np.linalg.norm(fine)  # of a NaN it is false
                 kept, lost, n = (n, None, 2 * n) if good else (kept, n, n)

@@ -17,10 +17,24 @@ import numpy as np
 from attnsep.attention.attend import attend
 from attnsep.attention.kernels import require_kernel
 from attnsep.checks import require_choice, require_instance, require_integer, require_items, require_positive, text_of
+from attnsep.paper import tokens
 from attnsep.reportcard._callables import DTYPES, LAYOUTS, LIBRARIES, Budget, Late, Misfit, adapted, first_line
-from attnsep.reportcard._lines import LINES, UNJUDGED, YES, Judge, Line
+from attnsep.reportcard._lines import LINES, MOST, STRONG, UNJUDGED, YES, Judge, Line
 
-__all__ = ["DTYPES", "LAYOUTS", "LIBRARIES", "LINES", "SECONDS", "WIDTH", "Card", "Line", "failed", "named", "report"]
+__all__ = [
+    "DTYPES",
+    "LAYOUTS",
+    "LIBRARIES",
+    "LINES",
+    "MOST",
+    "SECONDS",
+    "WIDTH",
+    "Card",
+    "Line",
+    "failed",
+    "named",
+    "report",
+]
 
 WIDTH, SECONDS = 130, 60.0
 QUESTIONS = {
@@ -129,6 +143,7 @@ def report(
     dtype: str | None = None,
     width: int = WIDTH,
     lines: Sequence[str] = tuple(LINES),
+    n: int = MOST,
     seconds: float = SECONDS,
     seed: int = 0,
     progress: bool = False,
@@ -154,6 +169,8 @@ def report(
         Width d of queries, keys and values, at least 8; data that need less are filled with zeros.
     lines : sequence of str
         Which lines, of ``sees``, ``separates``, ``counts``, ``recalls``, ``selects`` and ``numerics``.
+    n : int
+        Most tokens among which the mark is looked for, from 128 to 2**20.
     seconds : float
         Time for the whole card: with less, it looks at fewer tokens, and says at how many it looked.
     seed : int
@@ -182,12 +199,12 @@ def report(
     >>> def attention(q, k, v):
     ...     weights = np.exp(q @ k.T - (q @ k.T).max(axis=1, keepdims=True))
     ...     return weights / weights.sum(axis=1, keepdims=True) @ v
-    >>> card = report(attention, width=34, lines=["sees"], seconds=5)
+    >>> card = report(attention, width=34, lines=["sees"], n=512)
     >>> card["sees"].verdict, round(card["sees"].numbers["growth"], 2)
     ('yes', 1.19)
     """
     width, seed = require_integer("width", width, least=8, most=10**4), require_integer("seed", seed, least=0)
-    seconds = require_positive("seconds", seconds)
+    n, seconds = require_integer("n", n, least=128, most=2**20), require_positive("seconds", seconds)
     if name is not None:
         require_instance("name", name, str)
     asked = [require_choice("lines", line, tuple(LINES)) for line in require_items("lines", lines)]
@@ -198,7 +215,7 @@ def report(
         called = adapted(attention, name=name, library=library, layout=layout, dtype=dtype, width=width, budget=budget)
     except Late:
         raise ValueError(f"seconds = {seconds:g}: is too short to find out how this attention is called") from None
-    judge, found = Judge(called, seed), []
+    judge, found = Judge(called, seed, n), []
     for index, line in enumerate(_counted(asked, progress)):
         judge.rng = np.random.default_rng([seed, list(LINES).index(line)])  # whatever other lines were asked for
         answer = Line(line, UNJUDGED, "The time was too short for it.", {}, EXPLAINED[line])
@@ -332,29 +349,37 @@ img {{ max-width: 100%; height: auto; }}
 
 
 def _pictures(card):
-    """Return the picture of the mark's weight in a growing crowd, beside softmax and linear attention."""
-    sees = next((line for line in card.lines if line.name == "sees" and line.numbers), None)
-    if sees is None:
-        return ""
+    """Return the mark's weight in a growing crowd, beside softmax and linear attention, and what is recalled."""
+    lines = {line.name: line for line in card.lines}
     try:
         from attnsep.figures import Curve, Rule, chart
     except ImportError:
         return ""
-    from attnsep.paper import tokens
-    from attnsep.reportcard._lines import STRONG
+    found = []
+    if sizes := lines["sees"].numbers.get("sizes") if "sees" in lines else None:
+        n = [row["n"] for row in sizes]
+        curves = [
+            Curve(x=n, y=[tokens.weights(x, STRONG, kernel).p for x in n], mechanism=kernel)
+            for kernel in ("softmax", "linear")
+        ]
+        own = Curve(x=n, y=[row["weight"] for row in sizes], words="this one")
+        drawn = chart(
+            [*curves, own, Rule(y=0.5, words="half of the weight")],
+            x="n", y="weight", x_scale="log", y_scale="log", title="How loud is the mark in a growing crowd?",
+        )  # fmt: skip
+        found.append((drawn, f"{lines['sees'].says} For comparison softmax and linear attention."))
+    if sizes := lines["recalls"].numbers.get("sizes") if "recalls" in lines else None:
+        pairs = [row["pairs"] for row in sizes]
+        own = Curve(x=pairs, y=[max(0.0, 1 - 2 * row["loss"]) for row in sizes], words="this one")
+        most = Curve(x=pairs, y=[1 - 2 * row["floor"] for row in sizes], role="bound", words="most for its rank")
+        drawn = chart([most, own], x="pairs", y="recalled", x_scale="log", title="How much of a value comes back?")
+        found.append((drawn, lines["recalls"].says))
+    return "".join(_image(drawn, words) for drawn, words in found)
 
-    n = [row["n"] for row in sees.numbers["sizes"]]
-    curves = [
-        Curve(x=n, y=[tokens.weights(x, STRONG, kernel).p for x in n], mechanism=kernel)
-        for kernel in ("softmax", "linear")
-    ]
-    own = Curve(x=n, y=[row["weight"] for row in sees.numbers["sizes"]], mechanism=None, words=card.attention)
-    drawn = chart(
-        [*curves, own, Rule(y=0.5, words="half of the weight")],
-        x="n", y="weight", x_scale="log", y_scale="log", title="How loud is the mark in a growing crowd?",
-    )  # fmt: skip
+
+def _image(drawn, words):
+    """Return a figure as an image inside the page."""
     buffer = io.BytesIO()
     drawn.savefig(buffer, format="png", dpi=120)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    words = f"{sees.says} For comparison softmax and linear attention."
-    return f'<p><img src="data:image/png;base64,{data}" alt="{escape(words)}"></p>'
+    return f'<p><img src="data:image/png;base64,{data}" alt="{escape(words)}"></p>\n'

@@ -98,8 +98,9 @@ def place_of(row):
     Returns
     -------
     growth, recalled : pair of float, or None
-        The power of n with which the mark's gain grows, and the share 1 − 2·loss of the largest number of pairs that
-        is recalled (0 for who recalls nothing).  None where the card has no such numbers.
+        The power of n with which the mark's gain grows, infinite where the mark has all weight, and the share
+        1 − 2·loss that is recalled of the largest number of pairs (0 for who recalls nothing).  None where the card
+        has no such numbers.
 
     Examples
     --------
@@ -112,7 +113,10 @@ def place_of(row):
     if _require_row(row, "row")["card"] is None:
         return None
     numbers = {line["name"]: line.get("numbers") or {} for line in row["card"]["lines"]}
-    growth, sizes = numbers.get("sees", {}).get("growth"), numbers.get("recalls", {}).get("sizes")
-    if growth is None or not math.isfinite(growth) or not sizes:
+    sees, sizes = numbers.get("sees", {}), numbers.get("recalls", {}).get("sizes")
+    growth = sees.get("growth")
+    if growth is None and sees.get("sizes") and sees["sizes"][-1]["weight"] == 1:
+        growth = math.inf
+    if growth is None or not sizes:
         return None
     return growth, max(0.0, 1 - 2 * sizes[-1]["loss"])

@@ -128,6 +128,7 @@ FIGURES = {
         "shares": some({"softmax": [1.0, 0.5], "linear": [0.1, 1e-300]}),
         "level": some(figures.Rule(x=0.3, words="enough")),
     },
+    figures.placed: {"points": some({"mine": (0.1, 1.0)}, {"mine": (float("inf"), 0.0), "yours": (1.2, 0.9)})},
     figures.datasets: {
         "arrays": some({"D_0": np.eye(4), "D_1": np.ones((6, 4))}),
         "marked": some(1),

@@ -64,6 +64,16 @@ def test_proportions_stand_beside_what_they_ought_to_be():
     assert not figure.axes[0].lines
 
 
+def test_attentions_are_placed_by_growth_and_recall():
+    points = {"one": (0.1, 1.0), "two": (0.0, 0.9), "three": (1.2, 0.0), "four": (float("inf"), 1.0)}
+    (axis,) = figures.placed(points, title="Who sees?").axes
+    dots = [tuple(map(float, line.get_xydata()[0])) for line in axis.lines if len(line.get_xydata()) == 1]
+    assert dots == [(0.1, 1.0), (0.0, 0.9), (1.2, 0.0), (3.0, 1.0)]
+    words = {text.get_text(): text.xy for text in axis.texts if hasattr(text, "xy")}
+    assert words == {"one\ntwo": (0.1, 1.0), "three": (1.2, 0.0), "four": (3.0, 1.0)}
+    assert [label.get_text() for label in axis.get_xticklabels()][-1] == "infinite"
+
+
 def test_datasets_show_every_entry_and_differ_in_the_mark_alone():
     arrays = {}
     for name, a in (("D_0", 0.05), ("D_1", 0.7)):

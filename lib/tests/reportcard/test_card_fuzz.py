@@ -43,6 +43,7 @@ def short(attention):
     library=some(None, "numpy"),
     dtype=some(None, "float64", "float32"),
     width=some(8, 18),
+    n=some(128, 256),
     lines=some(["counts"], ("selects",), ["recalls"]),
     seconds=some(50, 60.0),
     seed=some(0, 7),

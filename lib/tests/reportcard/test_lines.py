@@ -10,7 +10,7 @@ from attnsep.paper import tokens
 from attnsep.paper.tokens import TokenData
 from attnsep.reportcard import _lines
 from attnsep.reportcard._callables import Budget, adapted
-from attnsep.reportcard.card import report
+from attnsep.reportcard.card import named, report
 from lib.tests.reportcard import stand_ins
 
 WIDTH = 66
@@ -19,7 +19,7 @@ WIDTH = 66
 def card(attention, *lines, **given):
     if lines:
         given["lines"] = lines
-    return report(attention, **{"width": WIDTH, "library": "numpy", "seconds": 1000} | given)
+    return report(attention, **{"width": WIDTH, "library": "numpy", "seconds": 1000, "n": 512} | given)
 
 
 @pytest.mark.parametrize(("attention", "kernel"), [("softmax", "softmax"), ("linear", "linear")])
@@ -56,6 +56,13 @@ def test_firing_is_inside_the_interval_around_the_exact_law(attention, kernel):
     assert line.numbers["nearest"]["agrees"]
     assert line.numbers["nearest"]["kernel"].partition(":")[0] == kernel.partition(":")[0]
     assert line.numbers["networks"] == 2000
+
+
+@pytest.mark.parametrize("kernel", ["sparsemax", "entmax", "elu+1", "taylor", "squared-relu", "hard", "polynomial:3"])
+def test_a_kernel_of_the_library_is_known_and_its_law_is_inside(kernel):
+    near = report(named(kernel), width=WIDTH, lines=["separates"], seconds=1000)["separates"].numbers["nearest"]
+    assert (near["kernel"], near["agrees"]) == (kernel, True)
+    assert near["distance"] < 1e-6
 
 
 def test_a_frequency_is_that_of_networks_drawn_one_by_one():

@@ -1,0 +1,89 @@
+"""The stored cards are those of the examples, which are short; the tool stores rows and says what failed."""
+
+import ast
+import json
+import sys
+from importlib import import_module
+
+import pytest
+
+from attnsep.reportcard import card, cards
+from attnsep.reportcard.cards import cards_path, cards_text, read_cards
+from tools import cards as tool
+from tools.files import CHAPTERS, ROOT
+from tools.guards import read_notebooks
+
+LEFT_OUT = {"attention": "mine", "adapter": "a:b", "packages": {"a": "1"}, "card": None, "not tried": "it needs a GPU"}
+
+
+def test_the_titles_are_those_of_the_chapters():
+    notebooks = read_notebooks(CHAPTERS)
+    for name, title in card.TITLES.items():
+        assert notebooks[name].cells[0].source.startswith(f"# {title}\n")
+    assert {*card.EXPLAINED} == {*cards.LINES} == {*card.QUESTIONS} == {*card.SHARES}
+
+
+def test_the_stored_cards_are_those_of_the_adapters():
+    rows = read_cards()
+    assert [(row["attention"], row["adapter"]) for row in rows if row["adapter"]] == [x[:2] for x in tool.ADAPTERS]
+    assert [row["attention"] for row in rows if row["card"] is None] == [name for name, *_ in tool.NOT_TRIED]
+    for row in rows:
+        assert all(row["packages"].values()), row["attention"]
+        if row["card"]:
+            assert [line["name"] for line in row["card"]["lines"]] == list(cards.LINES)
+    assert cards_text(rows) == cards_path().read_text(encoding="utf-8")
+
+
+def test_the_stored_cards_know_pytorch_and_jax_as_softmax():
+    found = {row["attention"]: row["card"] for row in read_cards()}
+    for name, beta in (("PyTorch, scale 1", 1), ("JAX, scale 1", 1), ("PyTorch, scale 1/√d", 130**-0.5)):
+        near = next(line for line in found[name]["lines"] if line["name"] == "separates")["numbers"]["nearest"]
+        kernel, _, parameter = near["kernel"].partition(":")
+        assert (kernel, near["agrees"]) == ("softmax", True)
+        assert float(parameter or 1) == pytest.approx(beta, rel=0.01)
+
+
+def test_each_adapter_stands_in_examples_in_at_most_ten_lines_of_code():
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        lines = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)}
+        documented = [n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.FunctionDef) and ast.get_docstring(n)]
+        assert len(lines) - len(documented) <= 10, path.name
+        assert ast.get_docstring(tree)
+    for _, adapter, _ in tool.ADAPTERS:
+        module, name = adapter.split(":")
+        assert name in (ROOT / "examples" / f"{module}.py").read_text(encoding="utf-8")
+
+
+def test_the_example_in_numpy_runs(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT / "examples")])
+    found = card.report(
+        import_module("numpy_softmax").attention, width=66, lines=["sees", "recalls"], n=512, seconds=1000
+    )
+    assert [line.verdict for line in found.lines] == ["no", "partly"]
+    assert found["sees"].numbers["least scale"] > 1
+
+
+def test_the_tool_stores_rows_and_says_what_failed(monkeypatch, tmp_path, capsys):
+    kept, stored = [], {}
+    monkeypatch.setattr(tool, "ADAPTERS", (("mine", "nothing:here", ("numpy", "no-such-package")),))
+    monkeypatch.setattr(tool, "store", stored.update)
+    monkeypatch.setattr(tool, "read_cards", lambda: kept)
+    monkeypatch.setattr(tool, "judged", lambda name, adapter, packages, seconds: LEFT_OUT | {"adapter": adapter})
+    assert tool.main([]) == 1
+    rows = [json.loads(line) for line in stored[cards_path()].splitlines()]
+    assert [row["adapter"] for row in rows] == ["nothing:here", ""]
+    assert "mine: it needs a GPU" in capsys.readouterr().out
+    kept.append(LEFT_OUT)
+    assert tool.main(["nothing:there"]) == 2
+    assert "nothing:there: is no adapter" in capsys.readouterr().err
+    assert tool.versions(("numpy", "no-such-package"))["no-such-package"] is None
+
+
+def test_an_attention_is_judged_in_a_process_of_its_own_and_its_last_words_are_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(tool, "EXAMPLES", tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "lib"))
+    row = tool.judged("mine", "no_such_module:attention", ("numpy",), 5)
+    assert row["card"] is None
+    assert "importing 'no_such_module' raises ModuleNotFoundError" in row["not tried"]
+    assert cards_text([row])
