@@ -24,8 +24,10 @@ from attnsep.ledger import framework, record, sampled, tables
 from attnsep.paper import gains, network, one_query, tokens
 from attnsep.probability import intervals, sign_sums
 from attnsep.reportcard import cards
+from attnsep.reportcard.card import report
 from lib.tests.fuzzing import CASES, name_of, strict
 from lib.tests.parameters import fresh, home, search, trace
+from lib.tests.reportcard.stand_ins import linear
 from lib.tests.test_fuzz import IN_OTHER_TESTS, WITH_FILES, covered
 
 HELP = "Use the parameter, or cut it; for a new one add a point to POINTS in lib/tests/test_parameters.py"
@@ -281,6 +283,12 @@ POINTS = [
         {"q": B, "kernel": "elu+1", "keep": KEEP},
     ),
     ("learn.table.read_rows", table.read_rows, {}, {"path": table.grid_path()}),
+    (
+        "reportcard.card.report",
+        report,
+        {"attention": linear, "library": "numpy", "width": 8, "lines": ["sees"], "n": 128},
+        {"n": 256},
+    ),
     ("reportcard.cards.read_cards", cards.read_cards, {}, {"path": table.grid_path()}),
     (
         "learn.table.scores",

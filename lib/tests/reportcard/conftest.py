@@ -3,7 +3,7 @@ import pytest
 from attnsep.reportcard import _lines
 
 
-@pytest.fixture(autouse=True, scope="package")
+@pytest.fixture(autouse=True, scope="module")
 def small():
     """Fewer tokens and networks, so that a card takes a tenth of a second."""
     with pytest.MonkeyPatch.context() as patch:

@@ -36,13 +36,13 @@ def test_the_mark_has_the_weight_of_the_exact_law(attention, kernel):
 
 
 def test_strength_and_scale_that_win_are_those_of_the_formula():
-    numbers = card(stand_ins.softmax, "sees")["sees"].numbers
+    numbers = card(stand_ins.softmax, "sees", n=128)["sees"].numbers
     a = numbers["least strength"]  # n^{a(1+a)} = n − 1
-    assert a * (1 + a) == pytest.approx(math.log(511) / math.log(512), rel=2e-3)
-    assert numbers["least scale"] * 0.7 * 1.7 * math.log(512) == pytest.approx(math.log(511), rel=2e-3)
-    numbers = card(stand_ins.scaled, "sees")["sees"].numbers
-    assert numbers["least scale"] == pytest.approx(math.sqrt(WIDTH) * math.log(511) / (1.19 * math.log(512)), rel=2e-3)
-    assert card(stand_ins.linear, "sees")["sees"].numbers["least scale"] is None
+    assert a * (1 + a) == pytest.approx(math.log(127) / math.log(128), rel=2e-3)
+    assert numbers["least scale"] * 0.7 * 1.7 * math.log(128) == pytest.approx(math.log(127), rel=2e-3)
+    numbers = card(stand_ins.scaled, "sees", n=128)["sees"].numbers
+    assert numbers["least scale"] == pytest.approx(math.sqrt(WIDTH) * math.log(127) / (1.19 * math.log(128)), rel=2e-3)
+    assert card(stand_ins.linear, "sees", n=128)["sees"].numbers["least scale"] is None
 
 
 @pytest.mark.parametrize(("attention", "kernel"), [("softmax", "softmax"), ("linear", "linear"), ("scaled", None)])
@@ -135,7 +135,8 @@ def test_a_sound_attention_keeps_its_digits():
 
 
 def test_a_wrong_normaliser_is_seen():
-    right, wrong = card(stand_ins.softmax), card(stand_ins.wrong_normaliser)
+    lines = ("separates", "recalls", "numerics")
+    right, wrong = (card(x, *lines, width=34) for x in (stand_ins.softmax, stand_ins.wrong_normaliser))
     assert "sum to 1 only up to 0." in wrong["numerics"].says
     assert (wrong["numerics"].verdict, right["numerics"].verdict) == ("partly", "yes")
     assert wrong["separates"].numbers["nearest"] is None
@@ -143,14 +144,14 @@ def test_a_wrong_normaliser_is_seen():
 
 
 def test_a_window_that_is_off_by_one_is_seen():
-    right, wrong = (card(x, "numerics")["numerics"] for x in (stand_ins.window, stand_ins.off_by_one))
+    right, wrong = (card(x, "numerics", width=18, n=128)["numerics"] for x in (stand_ins.window, stand_ins.off_by_one))
     assert "itself, at most 16 tokens before it and at most 16 tokens after it" in right.says
     assert "itself, at most 16 tokens before it and at most 15 tokens after it" in wrong.says
     assert (right.numbers["sees ahead"], wrong.numbers["sees ahead"]) == (16, 15)
 
 
 def test_causal_attention_sees_what_is_before_and_shows_a_spread():
-    found = card(stand_ins.causal, "sees", "separates", "numerics")
+    found = card(stand_ins.causal, "sees", "separates", "numerics", width=18, n=128)
     assert "sees itself, all tokens before it and no token after it" in found["numerics"].says
     last = found["sees"].numbers["sizes"][-1]
     assert last["least"] < last["weight"] <= last["most"] == pytest.approx(1)
