@@ -94,7 +94,7 @@ test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumP
 test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against PyTorch and the package entmax
 	@$(VENV)-oracles/bin/python -m tools.steps oracles
 
-cards: $(VENV)-cards/.ready  ## judge the attentions of examples, which others wrote, and store their cards; fifteen minutes
+cards: $(VENV)-cards/.ready  ## judge the attentions of examples, which others wrote, and store their cards; ten minutes
 	@$(VENV)-cards/bin/python -m tools.cards
 
 test-colab: $(VENV)/.ready $(VENV)-colab/.ready  ## open every chapter (or CHAPTER=name) alone, with Colab's versions and without the library; ten minutes

@@ -13,7 +13,7 @@ from attnsep.reportcard.cards import cards_path, cards_text, read_cards
 from tools.files import ROOT, store
 
 EXAMPLES = ROOT / "examples"
-SECONDS = 60
+SECONDS = 100
 # What the book calls it, its place in examples, and the packages whose versions count.
 ADAPTERS = (
     ("PyTorch, scale 1/√d", "pytorch_sdpa:default_scale", ("torch",)),
