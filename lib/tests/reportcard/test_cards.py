@@ -16,6 +16,7 @@ def test_rows_are_read_as_they_were_written(tmp_path):
     path = tmp_path / "cards.jsonl"
     path.write_text(cards_text([ROW, LEFT_OUT]), encoding="utf-8")
     assert read_cards(path) == [ROW, LEFT_OUT]
+    assert "√d" in cards_text([ROW | {"attention": "scale 1/√d"}])
 
 
 @pytest.mark.parametrize(
@@ -41,8 +42,8 @@ def test_the_table_has_a_row_for_each_and_says_what_was_not_tried():
 def test_a_place_needs_growth_and_recall():
     assert place_of(LEFT_OUT) is None
     assert place_of(ROW) is None
-    sees = {"name": "sees", "numbers": {"growth": None, "sizes": [{"n": 64, "weight": 1.0}]}}
+    sees = {"name": "sees", "numbers": {"growth": None, "sizes": [{"n": 64, "weight": 0.9}, {"n": 128, "weight": 1.0}]}}
     recalls = {"name": "recalls", "numbers": {"sizes": [{"pairs": 4, "loss": 0.25}, {"pairs": 16, "loss": 0.75}]}}
     assert place_of(ROW | {"card": {"lines": [sees, recalls]}}) == (math.inf, 0)
-    sees["numbers"]["sizes"][0]["weight"] = 0.5
+    sees["numbers"]["sizes"][-1]["weight"] = 0.5
     assert place_of(ROW | {"card": {"lines": [sees, recalls]}}) is None
