@@ -341,7 +341,7 @@ def adapted(attention, *, name=None, library=None, layout=None, dtype=None, widt
     if found is None:
         meant = {arrays: error for arrays, error in failures.items() if not isinstance(error.__cause__, TypeError)}
         failures = meant or failures  # a TypeError says that other arrays are meant
-        if len(failures) == 1:
+        if len(set(map(str, failures.values()))) == 1:  # all libraries say the same, or there is one
             raise next(iter(failures.values()))
         raise Misfit("; ".join(f"with arrays of {arrays} the {error}" for arrays, error in failures.items()))
     budget.forget()
