@@ -34,8 +34,7 @@ NOT_TRIED = (
     ("flash-linear-attention, kernels", ("flash-linear-attention",), "its kernels are Triton's, which need a GPU"),
 )
 JUDGE = """
-import json, sys, warnings
-warnings.simplefilter("ignore")
+import json, sys
 from attnsep.reportcard import card
 print(json.dumps(card.report(card.named(sys.argv[1]), name=sys.argv[2], seconds=float(sys.argv[3])).as_dict()))
 """

@@ -152,12 +152,12 @@ def _group(tokens, at):
     return tokens[at + 1 :], len(tokens)
 
 
-def visible(page):
+def without_answers(page):
     """Return a page's text without its folds; a hint stays, and a proof or a solution does not.
 
     Examples
     --------
-    >>> visible("Let $a$.\\n```{dropdown} Proof\\n$b$\\n```\\n```{dropdown} Hint\\n$c$\\n```")
+    >>> without_answers("Let $a$.\\n```{dropdown} Proof\\n$b$\\n```\\n```{dropdown} Hint\\n$c$\\n```")
     'Let $a$.\\n\\n```{dropdown} Hint\\n$c$\\n```'
     """
     return FOLDED.sub("", page)
@@ -165,7 +165,7 @@ def visible(page):
 
 def formulas(page):
     """Return the formulas of a page that a reader meets without opening a proof or a solution."""
-    text = CODE.sub(" ", _without_programs(visible(page)))
+    text = CODE.sub(" ", _without_programs(without_answers(page)))
     return [match["shown"] or match["inline"] for match in FORMULA.finditer(text)]
 
 

@@ -85,7 +85,7 @@ POINTS = {
 LIMITS = {"sizes --d-max", "sizes --a0"}  # what is beyond them is refused
 ROW = {"task": "edge", "kernel": "softmax", "seed": 0, "settings": {}, "steps": 1, "result": {"diverged": False}}
 ROW |= {"versions": {}, "machine": {}, "seconds": 1.0}
-CARD = Card("mine", {"seed": 0}, (Line("sees", "no", "It does not.", {}, "golden-ratio"),))
+CARD = Card("mine", {"seed": 0}, (Line("sees", "no", "It does not.", {}),))
 RESULT = {"rows": [{"mechanism": "softmax", "n": 4, "d": 3, "dtype": "float64", "library": "attnsep", "memory": None}]}
 RESULT["rows"][0] |= {"median": 1.0, "min": 1.0, "max": 1.0}
 

@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from attnsep.reportcard import card, cards
+from attnsep.reportcard import _lines, card, cards
 from attnsep.reportcard.cards import cards_path, cards_text, read_cards
 from tools import cards as tool
 from tools.files import CHAPTERS, ROOT
@@ -20,7 +20,7 @@ def test_the_titles_are_those_of_the_chapters():
     notebooks = read_notebooks(CHAPTERS)
     for name, title in card.TITLES.items():
         assert notebooks[name].cells[0].source.startswith(f"# {title}\n")
-    assert {*card.EXPLAINED} == {*cards.LINES} == {*card.QUESTIONS} == {*card.SHARES}
+    assert {*_lines.EXPLAINED} == {*cards.LINES} == {*card.QUESTIONS} == {*card.SHARES}
 
 
 def test_the_stored_cards_are_those_of_the_adapters():

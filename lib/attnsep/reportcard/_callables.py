@@ -246,9 +246,12 @@ class Attention:
 
     def _called(self, shaped, dtype=None):
         """Return what the function returns for arrays in its layout, if it is an array like them."""
-        tokens = shaped[0].shape[1 if self.layout == "bnhd" else -2]
-        self.budget.require(tokens)
         given = [self._arrays.put(np.ascontiguousarray(x), dtype or self.dtype) for x in shaped]
+        return self._answer(given, shaped[0].shape[1 if self.layout == "bnhd" else -2])
+
+    def _answer(self, given, tokens):
+        """Return what the function returns for arrays of its library, if the time suffices for so many tokens."""
+        self.budget.require(tokens)
         start = monotonic()
         try:
             with self._arrays.quiet(), np.errstate(all="ignore"):
@@ -257,7 +260,7 @@ class Attention:
             needs = "; it is called without gradients and must not need them" if "grad" in str(error) else ""
             raise Misfit(
                 f"attention: raises {type(error).__name__} ({first_line(error)}) for q, k, v of shape "
-                f"{tuple(given[0].shape)} and dtype {dtype or self.dtype}{needs}"
+                f"{tuple(given[0].shape)} and dtype {str(given[0].dtype).removeprefix('torch.')}{needs}"
             ) from error
         try:
             out = self._arrays.get(out)
@@ -269,6 +272,15 @@ class Attention:
                 f"attention: returns the shape {out.shape} for v of shape {tuple(given[2].shape)}; must be equal"
             )
         return out
+
+    def require_untouched(self, q, k, v):
+        """Raise a Misfit if a call changes one of its inputs, each of shape (n, width)."""
+        given = [self._arrays.put(_shaped(x, self.layout), self.dtype) for x in (q, k, v)]
+        kept = [self._arrays.get(x).copy() for x in given]
+        self._answer(given, len(q))
+        for which, before, after in zip("qkv", kept, given, strict=True):
+            if not np.array_equal(before, self._arrays.get(after)):
+                raise Misfit(f"attention: changes {which} in place; it must leave its inputs alone")
 
     def with_mask(self, name, keep):
         """Return this attention with a mask of Booleans, shape (n, n), as a further argument of this name."""
@@ -345,7 +357,7 @@ def adapted(attention, *, name=None, library=None, layout=None, dtype=None, widt
             raise next(iter(failures.values()))
         raise Misfit("; ".join(f"with arrays of {arrays} the {error}" for arrays, error in failures.items()))
     budget.forget()
-    _require_manners(found)
+    found.require_untouched(*np.random.default_rng(1).standard_normal((3, found.length, width)))
     return found
 
 
@@ -397,16 +409,3 @@ def _mixes_tokens(attention):
             return False
         mixes |= bool(moved[0, row])
     return mixes
-
-
-def _require_manners(attention):
-    """Raise a Misfit unless the inputs stay as they are."""
-    q, k, v = np.random.default_rng(1).standard_normal((3, attention.length, attention.width))
-    arrays = attention._arrays
-    given = [arrays.put(_shaped(x, attention.layout), attention.dtype) for x in (q, k, v)]
-    kept = copy.deepcopy([arrays.get(x) for x in given])
-    with arrays.quiet(), np.errstate(all="ignore"):
-        attention.function(*given)
-    for which, before, after in zip("qkv", kept, given, strict=True):
-        if not np.array_equal(before, arrays.get(after)):
-            raise Misfit(f"attention: changes {which} in place; it must leave its inputs alone")

@@ -58,6 +58,16 @@ STEPS = 14  # of a bisection, on a logarithmic scale
 YES, NO, PARTLY, UNJUDGED = "yes", "no", "partly", "not judged"
 
 
+EXPLAINED = {  # a line's chapter
+    "sees": "golden-ratio",
+    "separates": "main-theorem",
+    "counts": "where-linear-wins",
+    "recalls": "recall",
+    "selects": "which-attentions",
+    "numerics": "your-own-attention",
+}
+
+
 @dataclass(frozen=True)
 class Line:
     """What the card says about one thing.
@@ -72,15 +82,17 @@ class Line:
         The finding in one or two sentences, with its numbers.
     numbers : dict
         The same numbers, for programs.
-    chapter : str
-        The chapter of the book that explains the line.
     """
 
     name: str
     verdict: str
     says: str
     numbers: dict[str, Any]
-    chapter: str
+
+    @property
+    def chapter(self) -> str:
+        """The chapter of the book that explains the line."""
+        return EXPLAINED[self.name]
 
 
 class Judge:
@@ -215,11 +227,11 @@ def gain(n, w):
 def sees(judge):
     """Sees the mark: its weight as the crowd grows, its gain's growth, and what would repair it."""
     if not judge.linear_in_values:
-        return _without_weights("sees", "golden-ratio")
+        return _without_weights("sees")
     sizes = _growing_crowd(judge)
     if len(sizes) < 2:
         why = "The weights are not finite, or the time is too short for them."
-        return Line("sees", UNJUDGED, why, {}, "golden-ratio")
+        return Line("sees", UNJUDGED, why, {})
     last, n = sizes[-1], min(WIDE, sizes[-1]["n"])
     slope = _slope(*(row["gain"] for row in sizes[-2:]))
     if last["least"] >= 0.5 and (slope > 1 or last["weight"] > 1 - 1e-9):
@@ -246,7 +258,7 @@ def sees(judge):
         power = f"{slope:.2f}".replace("-0.00", "0.00")
         says += f"; its gain grows like n^{power}, and a crowd of n needs more than n^1"
     says += f". {_wins(n, numbers)}"
-    return Line("sees", verdict, says, numbers, "golden-ratio")
+    return Line("sees", verdict, says, numbers)
 
 
 def _wins(n, numbers):
@@ -385,7 +397,7 @@ def separates(judge):
     n, found = first_that_fits(judge, SIZES, 0.5, lambda n: (n, _fired(judge, n)))
     d = data_of(n, judge.attention.width, STRONG).d
     if found is None:
-        return Line("separates", UNJUDGED, f"The outputs for {n} tokens are not finite.", {}, "main-theorem")
+        return Line("separates", UNJUDGED, f"The outputs for {n} tokens are not finite.", {})
     (weak, weak_rates), (strong, strong_rates) = found
     near, first = None, None
     with judge.part(0.5):
@@ -408,7 +420,7 @@ def separates(judge):
     numbers = {"n": n, "d": d, "m": COLUMNS, "networks": weak.networks, "nearest": near, "from n": first}
     numbers |= {"fires": {"D_0": asdict(weak), "D_1": asdict(strong)}}
     numbers |= {"by place": {"D_0": weak_rates, "D_1": strong_rates} if len(strong_rates) > 1 else None}
-    return Line("separates", _right(weak, strong), says, numbers, "main-theorem")
+    return Line("separates", _right(weak, strong), says, numbers)
 
 
 def _from_which_n(judge, most, found):
@@ -467,7 +479,7 @@ def _counted(judge, n):
         A = data.matrix(np)
         outs = [judge.attention(*_queries_keys_values(A[order], width))[:, : data.d] for order in orders]
         if not np.isfinite(outs).all():
-            return Line("counts", UNJUDGED, f"The outputs for {n} tokens are not finite.", {}, "where-linear-wins")
+            return Line("counts", UNJUDGED, f"The outputs for {n} tokens are not finite.", {})
         seen = np.stack(outs)[:, :, 0] / (float(STRONG) * math.sqrt(data.log_n))
         mass.append(float(np.median(seen)))
         spread.append((float(seen.min()), float(seen.max())))
@@ -484,7 +496,7 @@ def _counted(judge, n):
     )
     numbers = {"n": n, "mass": mass, "spread": spread}
     numbers |= {"fires": {str(x): asdict(on) for x, on in zip(SHARES, found, strict=True)}}
-    return Line("counts", _right(*found), says, numbers, "where-linear-wins")
+    return Line("counts", _right(*found), says, numbers)
 
 
 def weights_of(judge, q, k, attention=None):
@@ -503,7 +515,7 @@ def _recalled(judge, keys):
 def recalls(judge):
     """Recalls pairs: random keys, each with a value of its own; which share of its value does a key get back?"""
     if not judge.linear_in_values:
-        return _without_weights("recalls", "recall")
+        return _without_weights("recalls")
     width, rows = judge.attention.width, []
     with judge.part(1):
         for pairs in PAIRS:
@@ -522,7 +534,7 @@ def recalls(judge):
             rank = int((sizes > 100 * judge.noise * pairs * sizes[0]).sum())
             rows.append({"pairs": pairs, "loss": loss, "rank": rank, "floor": float(recall_floor(pairs, max(rank, 1)))})
     if not rows:
-        return Line("recalls", UNJUDGED, "The time is too short for it.", {}, "recall")
+        return Line("recalls", UNJUDGED, "The time is too short for it.", {})
     last = rows[-1]
     good = list(takewhile(lambda row: row["loss"] <= RECALLED, rows))
     most = good[-1]["pairs"] if good else 0
@@ -534,7 +546,7 @@ def recalls(judge):
     )
     says += f"Up to {most} pairs" if most else "At no number of pairs"
     says += f" the loss is at most {RECALLED}."
-    return Line("recalls", verdict, says, {"sizes": rows, "most pairs": most}, "recall")
+    return Line("recalls", verdict, says, {"sizes": rows, "most pairs": most})
 
 
 def _tokens_in_a_mean(judge, n):
@@ -551,12 +563,12 @@ def _tokens_in_a_mean(judge, n):
 def selects(judge):
     """Selects or averages: of how many tokens is an output the mean, for random queries and keys and larger scores?"""
     if not judge.linear_in_values:
-        return _without_weights("selects", "which-attentions")
+        return _without_weights("selects")
     n, found = first_that_fits(judge, SIZES[1:], 0.7, lambda n: (n, _tokens_in_a_mean(judge, n)))
     last = found[256]
     if not math.isfinite(last):
         says = "With scores 256 times as large its weights are not finite."
-        return Line("selects", UNJUDGED, says, {}, "which-attentions")
+        return Line("selects", UNJUDGED, says, {})
     verdict = YES if last <= 2 else NO if last >= n / 4 else PARTLY
     does = {YES: "selects", NO: "averages, whatever the scores", PARTLY: "neither selects nor averages"}[verdict]
     says = (
@@ -564,7 +576,7 @@ def selects(judge):
         f"weights. With scores 16 times as large it is the mean of {found[16]:.1f}, 256 times of {last:.1f}: it {does}."
     )
     numbers = {"n": n, "tokens": {str(factor): x for factor, x in found.items()}}
-    return Line("selects", verdict, says, numbers, "which-attentions")
+    return Line("selects", verdict, says, numbers)
 
 
 def numerics(judge):
@@ -587,7 +599,7 @@ def numerics(judge):
     faults = about.faults
     first = f"Not as it should be: {'; '.join(faults)}." if faults else "Rows, lengths and heads are as they should be."
     verdict = UNJUDGED if len(late) == len(tried) else PARTLY if faults else YES
-    return Line("numerics", verdict, " ".join([first, *about.notes]), about.numbers, "your-own-attention")
+    return Line("numerics", verdict, " ".join([first, *about.notes]), about.numbers)
 
 
 class Numerics:
@@ -747,14 +759,9 @@ def _difference(judge, n, dtype):
     return outs[1] - outs[0]
 
 
-def _without_weights(name, chapter):
-    return Line(
-        name,
-        UNJUDGED,
-        "Its outputs are no weighted sums of the values, so there are no weights to look at.",
-        {},
-        chapter,
-    )
+def _without_weights(name):
+    says = "Its outputs are no weighted sums of the values, so there are no weights to look at."
+    return Line(name, UNJUDGED, says, {})
 
 
 def _share(x):

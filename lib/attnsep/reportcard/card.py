@@ -46,14 +46,6 @@ QUESTIONS = {
     "numerics": "keeps its digits",
 }
 SHARES = {"sees": 3, "separates": 2, "counts": 1, "recalls": 2, "selects": 1, "numerics": 3}  # of the time
-EXPLAINED = {
-    "sees": "golden-ratio",
-    "separates": "main-theorem",
-    "counts": "where-linear-wins",
-    "recalls": "recall",
-    "selects": "which-attentions",
-    "numerics": "your-own-attention",
-}
 TITLES = {
     "golden-ratio": "The golden ratio",
     "main-theorem": "The main theorem",
@@ -73,7 +65,7 @@ class Card:
     attention : str
         Its name.
     called : dict
-        Library, layout and dtype of its arrays, width, seed and number of calls.
+        Library, layout and dtype of its arrays, width and seed.
     lines : tuple of Line
         The findings, in the order in which they were asked.
     """
@@ -98,9 +90,8 @@ class Card:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the card as dictionaries, lists, texts and numbers; what is not finite is None."""
-        return _plain(
-            {"attention": self.attention, "called": self.called, "lines": [asdict(line) for line in self.lines]}
-        )
+        lines = [asdict(line) | {"chapter": line.chapter} for line in self.lines]
+        return _plain({"attention": self.attention, "called": self.called, "lines": lines})
 
     def html(self) -> str:
         """Return the card as one page that needs no other file, with pictures where matplotlib is installed."""
@@ -218,12 +209,12 @@ def report(
     judge, found = Judge(called, seed, n), []
     for index, line in enumerate(_counted(asked, progress)):
         judge.rng = np.random.default_rng([seed, list(LINES).index(line)])  # whatever other lines were asked for
-        answer = Line(line, UNJUDGED, "The time was too short for it.", {}, EXPLAINED[line])
+        answer = Line(line, UNJUDGED, "The time was too short for it.", {})
         with budget.part(SHARES[line] / sum(SHARES[name] for name in asked[index:])):
             try:
                 answer = LINES[line](judge)
             except Misfit as error:
-                answer = Line(line, UNJUDGED, f"It could not be judged: {error}.", {}, EXPLAINED[line])
+                answer = Line(line, UNJUDGED, f"It could not be judged: {error}.", {})
         found.append(answer)
     how = {"library": called.library, "layout": called.layout, "dtype": called.dtype, "width": width, "seed": seed}
     return Card(called.name, how, tuple(found))
@@ -245,7 +236,7 @@ def failed(card, required):
 
     Examples
     --------
-    >>> line = Line("sees", "no", "", {}, "golden-ratio")
+    >>> line = Line("sees", "no", "", {})
     >>> failed(Card("mine", {}, (line,)), ["sees"])
     ['sees']
     """

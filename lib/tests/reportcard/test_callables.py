@@ -39,6 +39,12 @@ def wants_gradients(q, k, v):
     raise RuntimeError("element 0 of tensors does not require grad")
 
 
+def only_two_heads(q, k, v):
+    if q.ndim != 4 or q.shape[1] == 1:
+        raise ValueError("two heads at least")
+    return softmax(q, k, v)
+
+
 # What each rule says: the callable that breaks it, and the words that name the requirement.
 BROKEN = {
     "shape": (lambda q, k, v: softmax(q, k, v)[:-1], "returns the shape (23, 8) for v of shape (24, 8); must be equal"),
@@ -46,6 +52,7 @@ BROKEN = {
     "queries in place": (in_place, "changes q in place; it must leave its inputs alone"),
     "keys in place": (keys_in_place, "changes k in place; it must leave its inputs alone"),
     "exception": (failing, "raises KeyError ('weights') for q, k, v of shape (24, 8) and dtype float64"),
+    "one head": (only_two_heads, "raises ValueError (two heads at least) for q, k, v of shape (1, 1, 24, 8)"),
     "other answers": (fresh(), "answers equal inputs differently; it must not draw anything anew"),
     "gradients": (wants_gradients, "it is called without gradients and must not need them"),
     "no mixing": (lambda q, k, v: v * 2, "depends on no other token; it must mix them"),

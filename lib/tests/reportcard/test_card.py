@@ -34,7 +34,7 @@ def test_a_card_is_data_that_json_holds(whole):
 
 
 def test_what_is_not_finite_is_none_in_data():
-    line = Line("sees", "no", "", {"a": float("nan"), "b": (np.float64("inf"), np.int64(2))}, "golden-ratio")
+    line = Line("sees", "no", "", {"a": float("nan"), "b": (np.float64("inf"), np.int64(2))})
     assert Card("x", {}, (line,)).as_dict()["lines"][0]["numbers"] == {"a": None, "b": [None, 2]}
 
 

@@ -12,7 +12,7 @@ from lib.tests.fuzzing import fuzz
 from lib.tests.reportcard import stand_ins
 from lib.tests.strategies import some
 
-LINE = Line("sees", "no", "It does not.", {"growth": 0.5, "sizes": [{"n": 64, "weight": 0.1}]}, "golden-ratio")
+LINE = Line("sees", "no", "It does not.", {"growth": 0.5, "sizes": [{"n": 64, "weight": 0.1}]})
 CARDS = some(Card("mine", {}, ()), Card("yours", {"seed": 1}, (LINE,)))
 SIZES = [{"pairs": 4, "loss": 0.25}]
 FOUND = [
