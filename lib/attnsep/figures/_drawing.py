@@ -79,15 +79,33 @@ def typeset(label):
 
 
 def wrapped(words, width):
-    r"""Return words in lines of at most so many letters; mathematics stays whole.
+    r"""Return words in lines of at most so many letters; mathematics stays whole, and counts as long as it is read.
 
     Examples
     --------
-    >>> wrapped(r"softmax, n = $2 \cdot 10^{50}$, own row", 9)
+    >>> wrapped(r"softmax, n = $2 \cdot 10^{50}$, own row", 11)
     'softmax,\nn = $2 \\cdot 10^{50}$,\nown row'
     """
-    whole = re.sub(r"\$[^$]*\$| = ", lambda found: found.group().replace(" ", "\xa0"), typeset(words))
-    return fill(whole, width, break_long_words=False, break_on_hyphens=False).replace("\xa0", " ")
+    formulas = []
+
+    def kept(found):
+        formulas.append(found.group())
+        return chr(0xE000 + len(formulas) - 1) * max(1, len(_letters(found.group())))
+
+    whole = re.sub(r"\$[^$]*\$", kept, typeset(words)).replace(" = ", "\xa0=\xa0")
+    lines = fill(whole, width, break_long_words=False, break_on_hyphens=False).replace("\xa0", " ")
+    return re.sub(r"([\ue000-\uf8ff])\1*", lambda found: formulas[ord(found[1]) - 0xE000], lines)
+
+
+def _letters(formula):
+    r"""Return about what a formula looks like, to count its letters.
+
+    Examples
+    --------
+    >>> _letters(r"$2 \cdot 10^{50}$")
+    '2·1050'
+    """
+    return re.sub(r"[${}^_\\\s]", "", re.sub(r"\\[a-z]+", "·", formula))
 
 
 def ink(colour):
@@ -170,18 +188,26 @@ def draw_curve(axis, curve, colour, label):
     """Draw one curve of the grammar and its label."""
     x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
     marker, level = look_of(curve.mechanism).marker, y if y.ndim == 1 else y.mean(axis=0)
+    seen = np.flatnonzero(np.isfinite(level))[-1]
+    drawn = x[: seen + 1], level[: seen + 1]  # a step would go on half way to a number that is none
     thin = curve.role == "bound"
     look = {"color": colour, "label": label or "_", "gid": curve.data}
     look["zorder"] = 2 if thin else 3.5 if DASHES[curve.data] == DASHED else 3  # dashes let a line below them be seen
     if curve.dots:
         size = 10 if curve.mechanism == "mark" else 2.5 if len(x) > 200 else 4.5
         inside = "white" if DASHES[curve.data] == DASHED else colour
-        axis.plot(x, level, linestyle="none", marker=marker, markersize=size, markerfacecolor=inside, **look)
+        axis.plot(
+            *drawn,
+            linestyle="none",
+            marker=marker,
+            markersize=size,
+            markerfacecolor=inside,
+            **look,
+        )
     else:
         shown = marker if not thin and (len(x) < FEW or curve.role == "sampled") and not curve.steps else None
         axis.plot(
-            x,
-            level,
+            *drawn,
             linestyle=curve.dash,
             linewidth=THIN if thin else STEPPED if curve.steps else THICK,
             marker=shown,
@@ -195,7 +221,6 @@ def draw_curve(axis, curve, colour, label):
     if curve.low is not None:
         axis.vlines(x, curve.low, curve.high, color=colour, linewidth=4, alpha=0.35, zorder=2)
     if label:
-        seen = np.flatnonzero(np.isfinite(level))[-1]
         label_end(axis, x[seen], level[seen], label, colour)
 
 

@@ -113,9 +113,12 @@ QUANTITIES = {
     "along": "along the difference / ν",
     "across": "across it / ν",
     "class terms": "sum of the class terms / $\\sqrt{\\log n}$",
-    "likely": "how likely",
     "bound": "bound $C$",
 }
+
+# Of these nothing exceeds 1, and so no axis has a number above it, however much room is left for words.
+SHARES = {"fires", "share that fires", "column", "weight", "mass", "accuracy", "best accuracy", "right", "recalled"}
+SHARES |= {"told apart"}
 
 
 def axis_name(quantity):

@@ -10,6 +10,7 @@ from attnsep.figures.grammar import (
     DASHES,
     MARK,
     PLAIN,
+    SHARES,
     Band,
     Curve,
     Histogram,
@@ -85,6 +86,10 @@ def chart(
                 axis.set_xlim(*limits)
             if (limits := each(y_range, name)) is not None:
                 axis.set_ylim(*limits)
+            if each(y, name) in SHARES and axis.get_yscale() == "linear":
+                (low, high), ticks = axis.get_ylim(), axis.get_yticks()
+                if (ticks > 1.01).any():  # 1 itself may come rounded
+                    axis.set_yticks([tick for tick in ticks if low <= tick <= min(high, 1.01)])
             sizes = sorted({place for c in curves if c.panel == name for place in c.x})
             if axis.get_xscale() == "log" and len(sizes) * columns <= FEW_SIZES and sizes[-1] < 10**4:
                 axis.set_xticks(sizes, [f"{size:g}" for size in sizes])

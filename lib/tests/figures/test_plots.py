@@ -50,6 +50,21 @@ def test_colour_is_mechanism_and_dash_is_data_in_any_order(order):
     assert looks == {0: (BLUE, False, 2), 1: (BLUE, True, 2), 2: (ORANGE, False, 2), 3: (ORANGE, True, 2)}
 
 
+@pytest.mark.parametrize("limits", [(0, 1.2), (-0.03, 1.15), (0, 1.25)])
+@pytest.mark.parametrize(("quantity", "most"), [("fires", 1), ("size", 1.2)])
+def test_an_axis_of_probabilities_has_no_number_above_1(quantity, most, limits):
+    (axis,) = figures.chart(FOUR[:2], **AXES | {"y": quantity}, y_range=limits).axes
+    assert axis.get_yticks()[axis.get_yticks() < 1.25].max() == pytest.approx(most)
+    assert axis.get_ylim() == limits
+
+
+def test_steps_end_where_the_numbers_end():
+    gone = Curve(x=[1, 2, 3, 4], y=[1, 0.5, np.nan, np.nan], mechanism="softmax", steps="mid", words="short")
+    (axis,) = figures.chart([gone], **AXES).axes
+    assert lines(axis)[0].get_xdata().tolist() == [1, 2]
+    assert ends(axis)["short"][1] == (2, 0.5)
+
+
 def test_labels_stand_at_the_lines_that_they_name_in_their_colour():
     (axis,) = figures.chart(FOUR, **AXES).axes
     assert ends(axis) == {
