@@ -37,10 +37,10 @@ NAMED = {"\\text", "\\texttt", "\\textbf", "\\operatorname", "\\mathop", "\\begi
 FONTS = {"\\mathbf", "\\mathsf", "\\mathbb", "\\mathcal", "\\mathrm"}
 ACCENTS = {"\\bar", "\\hat", "\\tilde", "\\widehat", "\\overline"}
 NORM = re.compile(r"\\l?Vert\b")
-LETTERS = re.compile(
-    r"[A-Za-z]|\\(?:alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|(?:var)?theta|iota|kappa|lambda|mu|nu|xi|(?:var)?pi|"
-    r"(?:var)?rho|(?:var)?sigma|tau|upsilon|(?:var)?phi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|"
-    r"Psi|Omega|ell)"
+LETTERS = re.compile(  # [^\W\d_] is a letter of any script
+    r"[^\W\d_]|\\(?:alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|(?:var)?theta|iota|(?:var)?kappa|lambda|mu|nu|xi|"
+    r"(?:var)?pi|(?:var)?rho|(?:var)?sigma|tau|upsilon|(?:var)?phi|chi|psi|omega|digamma|(?:var)?(?:Gamma|Delta|Theta|"
+    r"Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega)|ell|aleph|beth|gimel|daleth|imath|jmath|hbar|wp)"
 )
 SIGNS = {"\\otimes", "\\langle", "\\|", "\\log"}
 GROWTH = {"O", "o", "\\Theta"}  # with an argument: how fast something grows

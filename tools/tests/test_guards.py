@@ -786,6 +786,10 @@ INPUTS = {
             (met("$a_0 + a + b$"), "one: uses b, which chapters/symbols.md lacks"),
             (met("$a_0 a^{\\bar b}$"), "one: uses \\bar{b}, which"),
             (met("$a_0 a e^{\\kappa_{\\mathrm{x}}}$"), "one: uses \\kappa, which"),
+            *[
+                (met(f"$a_0 a {letter}$"), f"one: uses {letter}, which")
+                for letter in ("\\aleph", "\\varkappa", "א", "β")
+            ],
             (met("$a_0 a$\n```{dropdown} Hint\nLook at $b$.\n```\n"), "one: uses b, which"),
             (met(text=""), "one: uses symbols and has no fold"),
             (met(text=FOLD_OF_THREE.replace("strength", "force")), "one: its fold 'Symbols of this page' is not"),
