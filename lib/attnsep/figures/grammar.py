@@ -161,6 +161,25 @@ def look_of(mechanism):
     return MARK if name == "mark" else MECHANISMS[require_choice("mechanism", name, (*MECHANISMS, "mark"))]
 
 
+def require_own_panel(panel, mechanism):
+    """Raise a ValueError where a panel's title begins with the name of another mechanism than what is drawn there.
+
+    Examples
+    --------
+    >>> require_own_panel("softmax on D_1", "softmax"), require_own_panel("softmax on D_1", "mark")
+    (None, None)
+    >>> require_own_panel("linear: what is left", "softmax")
+    Traceback (most recent call last):
+    ...
+    ValueError: panel 'linear: what is left': is about linear, and what is drawn there is of softmax; one is wrong
+    """
+    named = [name for name in MECHANISMS if re.match(re.escape(name) + r"(?![\w+-])", panel)]
+    if named and mechanism not in (None, "mark") and not str(mechanism).startswith(named[0]):
+        raise ValueError(
+            f"panel {panel!r}: is about {named[0]}, and what is drawn there is of {mechanism}; one is wrong"
+        )
+
+
 def _linear(colour):
     """Return a colour's shares of red, green and blue light."""
     from matplotlib.colors import to_rgb
@@ -285,6 +304,7 @@ class Curve:
     def __post_init__(self):
         """Refuse what cannot be drawn."""
         look_of(self.mechanism)
+        require_own_panel(self.panel, self.mechanism)
         require_choice("role", self.role, ROLES)
         if self.data is not None:
             require_choice("data", self.data, ("D_0", "D_1", "V_0", "V_1"))
@@ -381,6 +401,10 @@ class Band:
     mechanism: str | None = None
     panel: str = ""
 
+    def __post_init__(self):
+        """Refuse another mechanism's panel."""
+        require_own_panel(self.panel, self.mechanism)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Histogram:
@@ -391,6 +415,10 @@ class Histogram:
     mechanism: str
     data: str | None = None
     panel: str = ""
+
+    def __post_init__(self):
+        """Refuse another mechanism's panel."""
+        require_own_panel(self.panel, self.mechanism)
 
 
 def shades(curves):

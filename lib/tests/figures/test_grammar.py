@@ -11,7 +11,7 @@ import pytest
 
 from attnsep.claims.which_attentions import SIMULATED
 from attnsep.figures import grammar
-from attnsep.figures.grammar import MARK, MECHANISMS, PLAIN, QUANTITIES, Curve, Rule
+from attnsep.figures.grammar import MARK, MECHANISMS, PLAIN, QUANTITIES, Band, Curve, Histogram, Rule
 
 COLOURS = {name: look.colour for name, look in MECHANISMS.items()} | {"mark": MARK.colour}
 DRAWN_TOGETHER = ("softmax", "linear", "elu+1", "exp, not normalised", "linear, not normalised", "mark")
@@ -84,6 +84,23 @@ def test_a_kernels_parameter_changes_neither_colour_nor_marker():
     assert grammar.look_of("mark") == MARK
     with pytest.raises(ValueError, match="mechanism = 'cosine': must be one of softmax"):
         grammar.look_of("cosine")
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        lambda **panel: Curve(x=[1], y=[1], **panel),
+        lambda **panel: Band(x=[1], low=[1], high=[2], words="", **panel),
+        lambda **panel: Histogram(values=[1], bins=[0, 2], **panel),
+    ],
+)
+def test_nothing_is_drawn_in_a_panel_of_another_mechanism(drawn):
+    assert drawn(panel="linear, not divided", mechanism="linear, not normalised")
+    assert drawn(panel="exp", mechanism="softmax")
+    with pytest.raises(
+        ValueError, match="panel 'elu\\+1 on D_1': is about elu\\+1, and what is drawn there is of relu"
+    ):
+        drawn(panel="elu+1 on D_1", mechanism="relu")
 
 
 def test_a_quantity_has_one_name():

@@ -35,6 +35,14 @@ def test_a_claim_that_the_record_lacks_hides_no_other_difference():
     assert found == ["other: not in the record", f"{row['id']}: cases is {row['cases']}, the record has 0"]
 
 
+@pytest.mark.parametrize("side", ["the run", "the record"])
+def test_a_value_that_only_one_side_has_is_a_difference(side):
+    (row,) = json.loads(record.record_text([EVIDENCE]))
+    stored = row | {"more": 1} if side == "the record" else {name: row[name] for name in row if name != "cases"}
+    said = "more is None, the record has 1" if side == "the record" else f"cases is {row['cases']}, the record has None"
+    assert record.differences([EVIDENCE], {row["id"]: stored}) == [f"{row['id']}: {said}"]
+
+
 @pytest.mark.parametrize("call", [lambda x: record.differences(x, {}), record.record_text])
 def test_only_evidence_is_compared_or_stored(call):
     with pytest.raises(TypeError, match="evidence"):
