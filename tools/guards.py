@@ -101,9 +101,31 @@ def _figure_problems(cell):
     calls = [node.func for node in ast.walk(_tree(cell.source) or ast.Module()) if isinstance(node, ast.Call)]
     if not any(isinstance(call, ast.Attribute) and getattr(call.value, "id", "") == "figures" for call in calls):
         yield "draws a figure past attnsep.figures, whose grammar all figures speak: call a function of it there"
-    caption = cell.metadata.get("mystnb", {}).get("figure", {}).get("caption", "")
+    described = cell.metadata.get("mystnb", {})
+    caption = described.get("figure", {}).get("caption", "")
     if not re.search(r"\*\*.+?\*\*", caption):
         yield "shows a figure whose caption does not say its answer in bold (cell metadata mystnb.figure.caption)"
+    said = f"{caption} {described.get('image', {}).get('alt', '')}"
+    for call in (node for node in ast.walk(_tree(cell.source) or ast.Module()) if isinstance(node, ast.Call)):
+        if getattr(call.func, "id", "") in ("Rule", "Window"):
+            yield from _unsaid_places(call, said)
+
+
+HALF = re.compile(r"½|\\[dt]?frac\s*12|\bhalf\b")
+
+
+def _unsaid_places(call, said):
+    """Yield the places of a line or a window that are written as numbers and that no words of the figure name."""
+    values = {word.arg: word.value for word in call.keywords}
+    words = values.get("words")
+    said = f"{said} {words.value}" if isinstance(words, ast.Constant) else said
+    known = {x.value / (100 if x.percent else 1) for x in written.numbers(said)} | (
+        {0.5} if HALF.search(said) else set()
+    )
+    for name in ("x", "y", "low", "high"):
+        place = getattr(values.get(name), "value", None)
+        if isinstance(place, (int, float)) and place not in {0, 1, *known}:
+            yield f"draws {call.func.id.lower()} at {name} = {place}, which its words, caption and alt text never name"
 
 
 EXERCISE = re.compile(
@@ -760,7 +782,11 @@ def order_problems(name, text, levels):
 # What installs, and what pages tell a reader to type.
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-SYSTEMS = ({"sys_platform": "linux", "os_name": "posix"}, {"sys_platform": "win32", "os_name": "nt"})
+SYSTEMS = (
+    {"sys_platform": "linux", "os_name": "posix"},
+    {"sys_platform": "darwin", "os_name": "posix"},
+    {"sys_platform": "win32", "os_name": "nt"},
+)
 
 
 def requirements_of(project, *extras):
@@ -802,20 +828,29 @@ def lock_problems(lock, project, brought=None):
             found.append(f"{line}: must be a name, == and one version; run `make lock`")
         else:
             pins.append(pin)
-    for python, system in ((python, system) for python in PYTHONS for system in SYSTEMS):
-        place = system | {"python_version": python, "python_full_version": f"{python}.99"}
-        names = [canonicalize_name(pin.name) for pin in pins if pin.marker is None or pin.marker.evaluate(place)]
+    places = {
+        f"Python {python} on {system['sys_platform']}": system
+        | {"python_version": python, "python_full_version": f"{python}.99"}
+        for python in PYTHONS
+        for system in SYSTEMS
+    }
+    for where, place in places.items():
+        names = [canonicalize_name(pin.name) for pin in pins if _applies(pin, place)]
         twice = sorted({name for name in names if names.count(name) > 1})
-        found += [
-            f"{name}: pinned twice for Python {python} on {system['sys_platform']}; run `make lock`" for name in twice
-        ]
+        found += [f"{name}: pinned twice for {where}; run `make lock`" for name in twice]
     needed = requirements_of(project, "dev")
     for requirement in needed:
         same = [pin for pin in pins if canonicalize_name(pin.name) == canonicalize_name(requirement.name)]
         versions = [next(iter(pin.specifier)).version for pin in same]
-        found += (
-            [] if same else [f"{requirement.name}: pyproject.toml asks for it, and no line pins it; run `make lock`"]
-        )
+        without = [
+            where
+            for where, place in places.items()
+            if _applies(requirement, place) and not any(_applies(pin, place) for pin in same)
+        ]
+        found += [
+            f"{requirement.name}: pyproject.toml asks for it, and no line pins it for {where}; run `make lock`"
+            for where in without[:1]
+        ]
         found += [
             f"{canonicalize_name(requirement.name)}=={version}: pyproject.toml asks for {requirement}; run `make lock`"
             for version in versions
@@ -830,6 +865,10 @@ def lock_problems(lock, project, brought=None):
         ]
         found += [f"{name}: nothing needs it; run `make lock`" for name in sorted(here - brought)]
     return list(dict.fromkeys(found))
+
+
+def _applies(requirement, place):
+    return requirement.marker is None or requirement.marker.evaluate(place)
 
 
 TYPED = re.compile(
@@ -888,6 +927,31 @@ def command_problems(name, text, makefile, extras, attnsep):
 
 LINKED = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)[^)]*\)")
 NAMED_FILE = re.compile(r"`((?:lib|tools|chapters|assets|web|\.github)/[a-z0-9_./-]+)`")
+
+
+TITLED = re.compile(r"\[([^\[\]]+)\]\(([\w-]+)\.(?:ipynb|md)(?:#[^)]*)?\)")
+
+
+def link_problems(name, text, titles):
+    """Return the links whose words are the title of one page and that lead to another; `titles` is {page: title}."""
+    pages = {title.casefold(): page for page, title in titles.items()}
+    return [
+        f"{name}: the link [{words}] leads to {page}, and {wanted} has this title: change one of the two"
+        for words, page in TITLED.findall(text)
+        if (wanted := pages.get(words.casefold(), page)) != page
+    ]
+
+
+ENDING = ("What to remember", "What this does not show", "Exercises")
+
+
+def ending_problems(name, notebook, ending=ENDING):
+    """Return whether a page lacks a section that each page ends with, or has them in another order."""
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    found = [title for text in texts for title in re.findall(r"^## (.+)$", text, re.MULTILINE) if title in ENDING]
+    if [title for title in found if title in ending] == [*ending]:
+        return []
+    return [f"{name}: ends with the sections {', '.join(found) or 'none'}; a page ends with {', '.join(ending)}"]
 
 
 def place_problems(name, text):

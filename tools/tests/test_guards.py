@@ -46,6 +46,7 @@ def read(name):
 # What the guards read in this tree
 
 WITHOUT_EXERCISES = {"index", "for-lecturers", "ledger", "map", "gpu", "the-cards-words"}  # they teach no statement
+WITHOUT_MEMORY = {"cost", "digits", "edge-learnt", "recall", "theory-and-training"}  # no "What to remember" yet
 LISTS_THE_LEVELS = (
     "chapters/ledger",
     "chapters/what-the-checks-prove",
@@ -63,6 +64,26 @@ def prose():
         name: [cell.source for cell in page.cells if cell.cell_type == "markdown"] for name, page in NOTEBOOKS.items()
     }
     return texts | {f"chapters/{name}.ipynb": "\n\n".join(sources) for name, sources in cells.items()}
+
+
+def beside(text, cells=(), statements=()):
+    """Return a text as a page beside what computes its numbers: code of a chapter, statements of the ledger."""
+    blocks = "\n\n".join(f"```{{prf:lemma}} L\n\n{statement}\n```" for statement in statements)
+    code = [nbformat.v4.new_code_cell(cell.source, outputs=cell.outputs) for cell in cells if cell.cell_type == "code"]
+    return nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_markdown_cell, (blocks, text)), *code])
+
+
+def pages_with_numbers():
+    """Return (name, notebook) of the chapters, of README as far as it tells the result, and of the glossary."""
+    intro = guards.FENCED.sub("", read("README.md").partition("## Read the book")[0])
+    basics = [
+        entry.statement
+        for id, entry in LEDGER.items()
+        if isinstance(entry, Definition) or id.startswith(("main-theorem", "golden-ratio"))
+    ]
+    others = {"README": beside(intro, NOTEBOOKS["index"].cells)}
+    others["glossary"] = beside(read("chapters/glossary.md"), statements=basics)
+    return [*NOTEBOOKS.items(), *others.items()]
 
 
 def said_here():
@@ -142,7 +163,13 @@ def words_of_attnsep(words):
 THE_TREE = {
     guards.notebook_problems: lambda: NOTEBOOKS.items(),
     guards.exercise_problems: lambda: [item for item in NOTEBOOKS.items() if item[0] not in WITHOUT_EXERCISES],
-    guards.number_problems: lambda: [(*item, read("tools/read_off.txt").splitlines()) for item in NOTEBOOKS.items()],
+    guards.ending_problems: lambda: [
+        (*item, guards.ENDING[item[0] in WITHOUT_MEMORY :])
+        for item in NOTEBOOKS.items()
+        if item[0] not in WITHOUT_EXERCISES
+    ],
+    guards.link_problems: lambda: [(*page, headings()) for page in prose().items()],
+    guards.number_problems: lambda: [(*item, read("tools/read_off.txt").splitlines()) for item in pages_with_numbers()],
     guards.reading_problems: lambda: [(NOTEBOOKS, page_order(), WITHOUT_EXERCISES)],
     guards.way_problems: lambda: [(NOTEBOOKS, page_order())],
     guards.swap_problems: lambda: NOTEBOOKS.items(),
@@ -214,6 +241,15 @@ def with_exercises(*texts, tags=("hide-cell",), answers=("yes",)):
         solution = nbformat.v4.new_code_cell("print()", outputs=[*map(printed, answers)], metadata={"tags": list(tags)})
         cells += [nbformat.v4.new_markdown_cell(text), solution]
     return nbformat.v4.new_notebook(cells=cells)
+
+
+TITLES = {"main": "The main theorem", "data": "The data"}
+
+
+def ending(*sections):
+    return nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_markdown_cell(f"Words.\n\n## {title}") for title in sections]
+    )
 
 
 def open_solution(**changes):
@@ -347,8 +383,8 @@ def ways(old="", new="", **changes):
     return notebooks, order, ledger
 
 
-def alt(letters):
-    return {"image": {"alt": "x" * letters}} | BOLD
+def alt(letters, caption="For one n. **It falls to zero.**"):
+    return {"image": {"alt": "x" * letters}, "figure": {"caption": caption}}
 
 
 ROWS = ("| $a_0$, $a$ | strength · `a` |", "| $x$ | query |", "| $Y$ | signs |")
@@ -379,6 +415,11 @@ INPUTS = {
                 code("x = 1  # a comment;\nprint(x)"),
                 code(FIGURE, outputs=[PNG], mystnb=alt(30)),
                 code("\n".join(["x = 1"] * 20)),
+                code("figures.chart([Rule(x=0.6, words='τ')])", outputs=[PNG], mystnb=alt(30, "At 0.6 **it falls**.")),
+                code("figures.chart([Rule(y=0.01, words='1 %')])", outputs=[PNG], mystnb=alt(30)),
+                code(
+                    "figures.chart([Rule(y=0.5, words='a coin')])", outputs=[PNG], mystnb=alt(30, "**Half**, a half.")
+                ),
                 code("print('!false')\n# %nosuchmagic\nx = 7 % 4\ny = x != 3"),
             )
         ],
@@ -408,6 +449,16 @@ INPUTS = {
                 (code(FIGURE, outputs=[PNG], mystnb=alt(29)), "without alt text"),
                 (code("plt.plot(x)", outputs=[PNG], mystnb=alt(30)), "past attnsep.figures"),
                 (code(FIGURE, outputs=[PNG], mystnb=ALT), "answer in bold"),
+                (
+                    code(
+                        "figures.chart([Rule(x=0.5, words='τ')])", outputs=[PNG], mystnb=alt(30, "At 0.6 **it falls**.")
+                    ),
+                    "draws rule at x = 0.5, which its words, caption and alt text never name",
+                ),
+                (
+                    code("figures.chart([Window(low=5, high=y, words='lost')])", outputs=[PNG], mystnb=alt(30)),
+                    "draws window at low = 5",
+                ),
                 (code(FIGURE, mystnb=ALT), "shows no figure"),
                 (code(FIGURE, mystnb={"figure": {"name": "fig"}}), "shows no figure"),
             ]
@@ -425,6 +476,35 @@ INPUTS = {
                 (open_solution(tags=()), "exercise 1: the next cell"),
                 (open_solution(answers=()), "exercise 1: the next cell"),
             ]
+        ],
+    ),
+    guards.ending_problems: (
+        [
+            ("one", ending("What to remember", "What this does not show", "Exercises")),
+            ("one", ending("What this does not show", "Exercises"), ("What this does not show", "Exercises")),
+        ],
+        [
+            (
+                ("one", ending("What to remember", "Exercises")),
+                "one: ends with the sections What to remember, Exercises;",
+            ),
+            (
+                ("one", ending("Exercises", "What this does not show")),
+                "a page ends with What to remember, What this does",
+            ),
+            (("one", ending()), "one: ends with the sections none"),
+        ],
+    ),
+    guards.link_problems: (
+        [
+            ("a.md", "[the main  theorem](other.ipynb), [The data](data.ipynb#x), [data](http://the-data.org)", TITLES),
+            ("a.md", "[the main theorem](main.ipynb#a-heading)", TITLES),
+        ],
+        [
+            (
+                ("a.md", "[The Main theorem](data.ipynb)", TITLES),
+                "a.md: the link [The Main theorem] leads to data, and main has this title",
+            )
         ],
     ),
     guards.function_problems: (
@@ -728,13 +808,17 @@ INPUTS = {
         [
             (pinned(LOCK.replace("one==2.1\n", "")), "one: pyproject.toml asks for it, and no line pins it"),
             (pinned(LOCK.replace("==1.5", "==2.0")), "two-2==2.0: pyproject.toml asks for Two_2<2,>=1"),
-            (pinned(LOCK + "One==2.1\n"), "one: pinned twice for Python 3.11 on linux", 8),
+            (pinned(LOCK + "One==2.1\n"), "one: pinned twice for Python 3.11 on linux", 12),
             (
                 pinned(LOCK.replace(">=", ">").replace("< '3.12'", "< '4'")),
                 "three: pinned twice for Python 3.12 on linux",
-                6,
+                9,
             ),
             (pinned(LOCK.replace("==1.5", ">=1.5")), "two-2>=1.5: must be a name, == and one version", 2),
+            (
+                pinned(LOCK.replace("one==2.1", "one==2.1 ; sys_platform == 'linux'")),
+                "one: pyproject.toml asks for it, and no line pins it for Python 3.11 on darwin",
+            ),
             (pinned(LOCK, {"one", "two-2", "three", "four"}), "four: another package needs it, and no line pins it"),
             (pinned(LOCK, {"one", "two-2"}), "three: nothing needs it"),
         ],
@@ -838,6 +922,11 @@ def test_every_guard_reads_the_tree_and_has_inputs_of_both_kinds():
 def test_every_page_without_exercises_has_none():
     found = [name for name in WITHOUT_EXERCISES if not guards.exercise_problems(name, NOTEBOOKS[name])]
     assert found == [], "these have all that a chapter needs, so they leave WITHOUT_EXERCISES"
+
+
+def test_every_page_without_a_summary_has_none():
+    found = [name for name in WITHOUT_MEMORY if not guards.ending_problems(name, NOTEBOOKS[name])]
+    assert found == [], "these say what to remember, so they leave WITHOUT_MEMORY"
 
 
 def test_every_helper_that_rounds_does(monkeypatch):

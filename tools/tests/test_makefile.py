@@ -54,6 +54,17 @@ def test_a_verb_asks_for_what_it_needs_and_no_more(tmp_path, verb, extra):
     assert asked.split() == [".venv", *extra.split()]
 
 
+def test_a_variable_changes_what_the_verb_runs_that_names_it(tmp_path):
+    named = {(verb, name) for verb, words in verbs().items() for name in re.findall(r"\b([A-Z]+)=", words)}
+    assert {("release", "DRY"), ("notebooks", "REASON"), ("lab", "EDIT")} <= named
+    ignored = [
+        f"make {verb} {name}=…: {name} is in the verb's description, and the verb runs the same without it"
+        for verb, name in sorted(named)
+        if make(tmp_path, "-n", verb, f"{name}=planted") == make(tmp_path, "-n", verb)
+    ]
+    assert ignored == [], "\n".join(ignored)
+
+
 # What each verb runs, written once more: who takes a step out does it twice, and a reviewer sees it.
 RUNS = {
     "book": ["tools.steps book"],

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 
 import pytest
 import yaml
@@ -101,6 +102,26 @@ def test_a_job_has_the_code_and_a_python_before_it_runs_a_verb(path):
         if "make" in used:
             assert used[:2] == ["checkout", "setup-python"], name
             assert set(job["steps"][0].get("with", {})) <= {"fetch-depth", "ref"}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_verb_gets_the_oldest_python_but_for_the_newest_versions(path):
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"][2:]
+    wrong = {
+        verb: python
+        for job in read(path)["jobs"].values()
+        for verb, python in pythons_of(job).items()
+        if python != ("3.x" if verb == "test-newest" else oldest)
+    }
+    assert wrong == {}, f"the lock and the oldest versions are for Python {oldest}; the newest run with the newest, 3.x"
+
+
+def pythons_of(job):
+    """Return {verb: the Python that it gets} of a job."""
+    versions = [step["with"]["python-version"] for step in job["steps"] if "setup-python" in step.get("uses", "")]
+    if versions == ["${{ matrix.python }}"]:
+        return {row["verb"]: row["python"] for row in job["strategy"]["matrix"]["include"]}
+    return {verb: version for version in versions for verb in runs_of(job)[1]}
 
 
 def test_what_the_ratchet_compares_with_is_there():
