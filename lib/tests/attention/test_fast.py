@@ -71,6 +71,17 @@ def test_equal_keys_and_values_of_two_sizes_cost_no_more_digits(rng, dtype, rows
         assert within_four_roundings(*(x.astype(dtype) for x in (q, k, v)))
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("dtype", "powers"), [("float32", range(80, 128, 3)), ("float64", range(900, 1024, 4))])
+def test_many_scores_as_large_as_floats_can_be_neither_overflow_nor_lose_digits(dtype, powers, sign):
+    """Each power of two is a float still; the sum of 4096 of them, or of their inverses, times values is none."""
+    values = np.linspace(1, 2, 4096, dtype=dtype)[:, None]
+    for power in powers:
+        keys = np.full((4096, 1), sign * power * np.log(2), dtype=dtype)
+        found = _fast.softmax_attention(np.ones((1, 1), dtype=dtype), keys, values)
+        np.testing.assert_allclose(found, [[1.5]], rtol=64 * np.finfo(dtype).eps, err_msg=f"scores of 2^{power}")
+
+
 @pytest.mark.parametrize("n", [256, 1000, 5000])
 def test_scores_of_the_usual_size_are_not_taken_for_small_ones(rng, n):
     """Scores of standard deviation 1, what dividing by √d aims at; a few keys must do to see that."""
