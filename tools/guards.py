@@ -402,6 +402,32 @@ def _is_swapped(data, a):
     return len(data) == 1 and 0 < a <= LARGEST_STRONG and (a <= LARGEST_WEAK) != (data == {"0"})
 
 
+# The same in words: the marks of the standard example, and the lines and markers that every figure has.
+OTHER_SIDE = {
+    "0": (r"(?<![\w.])0\.70? (?:on|for) \$?D_\{?0", r"a_0 = 0\.7\b", r"\b(?:solid|filled)X \$?D_\{?0"),
+    "1": (r"(?<![\w.])0\.05 (?:on|for) \$?D_\{?1", r"a_1 = 0\.05\b", r"\b(?:dashed|open)X \$?D_\{?1"),
+}
+OWN_SIDE = {
+    "0": "the weak mark, 0.05, dashed lines, open markers",
+    "1": "the strong mark, 0.7, solid lines, filled markers",
+}
+BETWEEN = r"(?: lines?| curves?| ones?| markers?)?(?:,? (?:is|are|on|for|in))?"
+
+
+def side_problems(name, text):
+    """Return where words give one dataset the mark, the line or the marker of the other.
+
+    D_0 has the weak mark, 0.05 in the standard example, dashed lines and open markers; D_1 has 0.7, solid and filled.
+    """
+    found = [
+        (match[0], data)
+        for data, patterns in OTHER_SIDE.items()
+        for pattern in patterns
+        for match in re.finditer(pattern.replace("X", BETWEEN), text)
+    ]
+    return [f"{name}: {words!r}: D_{data} has {OWN_SIDE[data]}. Are the two swapped?" for words, data in found]
+
+
 def function_problems(notebooks):
     """Return the functions that two chapters define; such a function belongs into the library."""
     places = {}
@@ -923,6 +949,18 @@ def command_problems(name, text, makefile, extras, attnsep):
             if not (ROOT / f"tools/{module}.py").is_file():
                 found.append(f"{name}: `{command}`: there is no tools/{module}.py")
     return found
+
+
+PYTHON = re.compile(r"\bPython (3\.\d+) or (?:newer|later|above)")
+
+
+def version_problems(name, text, oldest):
+    """Return where a page asks for another Python than pyproject.toml does, whose oldest is `oldest`."""
+    return [
+        f"{name}: asks for Python {version}, and pyproject.toml for {oldest}"
+        for version in PYTHON.findall(text)
+        if version != oldest
+    ]
 
 
 LINKED = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)[^)]*\)")

@@ -86,6 +86,14 @@ def pages_with_numbers():
     return [*NOTEBOOKS.items(), *others.items()]
 
 
+def under_pictures():
+    """Yield (chapter, its captions and alt texts)."""
+    for name, page in NOTEBOOKS.items():
+        described = [cell.metadata.get("mystnb", {}) for cell in page.cells]
+        places = [("figure", "caption"), ("image", "alt")]
+        yield name, "\n".join(part.get(kind, {}).get(what, "") for part in described for kind, what in places)
+
+
 def said_here():
     about = {name: text for name, text in prose().items() if name not in ("CONTRIBUTING.md", "SECURITY.md")}
     texts = [*about.values(), *(entry.statement for entry in LEDGER.values()), *(each.reading for each in SENTENCES)]
@@ -173,6 +181,8 @@ THE_TREE = {
     guards.reading_problems: lambda: [(NOTEBOOKS, page_order(), WITHOUT_EXERCISES)],
     guards.way_problems: lambda: [(NOTEBOOKS, page_order())],
     guards.swap_problems: lambda: NOTEBOOKS.items(),
+    guards.side_problems: lambda: [*prose().items(), *under_pictures()],
+    guards.version_problems: lambda: [(*page, PROJECT["project"]["requires-python"][2:]) for page in prose().items()],
     guards.function_problems: lambda: [(NOTEBOOKS,)],
     guards.closure_problems: lambda: [(NOTEBOOKS,)],
     guards.contents_problems: lambda: [(listed(), ["CHANGELOG", "CONTRIBUTING", *pages_of(CHAPTERS)])],
@@ -762,6 +772,25 @@ INPUTS = {
             (("one", code('law(n, a=0.05, data="D_1")')), "0.05 beside D_1"),
             (("one", code("errors(n, d, m, 0.7, 0.05, 0.5)")), "0.7 before 0.05"),
         ],
+    ),
+    guards.side_problems: (
+        [
+            (
+                "a.md",
+                "The mark is 0.05 on $D_0$ and 0.7 on $D_1$, $a_0 = 0.05$; solid on $D_1$, dashed lines are $D_0$.",
+            ),
+            ("a.md", "1.7 on $D_0$, $a_1 = 0.055$, open on $D_0$ and filled on $D_1$"),
+        ],
+        [
+            (("a.md", "It is 0.7 on $D_0$."), "a.md: '0.7 on $D_0': D_0 has the weak mark, 0.05, dashed lines"),
+            (("a.md", "$a_1 = 0.05$"), "D_1 has the strong mark, 0.7"),
+            (("a.md", "solid lines are $D_0$"), "Are the two swapped?"),
+            (("a.md", "open on D_1"), "'open on D_1'"),
+        ],
+    ),
+    guards.version_problems: (
+        [("a.md", "It needs Python 3.11 or newer, and runs on Python 3.13.", "3.11")],
+        [(("a.md", "Python 3.10 or newer", "3.11"), "a.md: asks for Python 3.10, and pyproject.toml for 3.11")],
     ),
     guards.proof_problems: (
         [({"one": chapter(PROOF)}, SIGNED), ({"one": chapter(PROOF.replace("Because.", " Because.\n"))}, SIGNED)],
