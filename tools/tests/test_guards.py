@@ -73,14 +73,14 @@ def beside(text, cells=(), statements=()):
     return nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_markdown_cell, (blocks, text)), *code])
 
 
+# What the glossary speaks of, besides definitions; few, since a number of any statement would excuse a wrong one.
+BASICS = {"main-theorem-worked-instance", "certified-golden-ratio", "certified-finite-main-theorem"}
+
+
 def pages_with_numbers():
     """Return (name, notebook) of the chapters, of README as far as it tells the result, and of the glossary."""
     intro = guards.FENCED.sub("", read("README.md").partition("## Read the book")[0])
-    basics = [
-        entry.statement
-        for id, entry in LEDGER.items()
-        if isinstance(entry, Definition) or id.startswith(("main-theorem", "golden-ratio"))
-    ]
+    basics = [LEDGER[id].statement for id in LEDGER if id in BASICS or isinstance(LEDGER[id], Definition)]
     others = {"README": beside(intro, NOTEBOOKS["index"].cells)}
     others["glossary"] = beside(read("chapters/glossary.md"), statements=basics)
     return [*NOTEBOOKS.items(), *others.items()]
