@@ -29,7 +29,7 @@ lab: $(VENV)/.ready-lab  ## open JupyterLab on copies of the chapters in _build/
 	@$(RUN) tools.lab $(if $(EDIT),--edit)
 
 test: $(VENV)/.ready  ## everything CI runs: check, slow tests, training, notebooks against their stored outputs, book, pages, browser
-	@$(RUN) tools.steps format lint types unit slow notebooks claims ratchet learn book pages web
+	@$(RUN) tools.steps format lint types tests notebooks claims ratchet learn book pages web
 
 test-strict: $(VENV)/.ready  ## notebooks, and the claims in them, on a second array library that stands in for a GPU
 	@$(RUN) tools.steps "strict notebooks"
@@ -66,10 +66,10 @@ lock-request:  ## offer a changed requirements.lock as a pull request from the b
 LOCKED := The newest allowed versions, by make lock
 
 test-oldest: $(VENV)-oldest/.ready  ## unit tests, claims, training, notebooks with the oldest allowed versions (Python 3.11)
-	@$(VENV)-oldest/bin/python -m tools.steps unit slow notebooks claims learn
+	@$(VENV)-oldest/bin/python -m tools.steps tests notebooks claims learn
 
 test-newest: $(VENV)-newest/.ready  ## the same with the newest allowed versions, whatever the lock says
-	@$(VENV)-newest/bin/python -m tools.steps unit slow notebooks claims learn
+	@$(VENV)-newest/bin/python -m tools.steps tests notebooks claims learn
 
 repeat: $(VENV)/.ready $(VENV)-oldest/.ready $(VENV)-newest/.ready  ## other random draws, libraries, threads and versions, chapters twice: what must not depend on luck; about an hour
 	@for seed in $$(seq 20); do \
@@ -89,7 +89,7 @@ endef
 export CHAPTERS_TWICE
 
 test-cupy: $(VENV)-cupy/.ready  ## the same with CuPy installed and no GPU: NumPy must take over and say so
-	@$(VENV)-cupy/bin/python -m tools.steps fallback unit slow notebooks claims
+	@$(VENV)-cupy/bin/python -m tools.steps fallback tests notebooks claims
 
 test-oracles: $(VENV)-oracles/.ready  ## sparsemax, entmax, sigmoid, elu against PyTorch and the package entmax
 	@$(VENV)-oracles/bin/python -m tools.steps oracles

@@ -156,7 +156,7 @@ SAID = {
     "lint": [rf"^{folder}/untidy.py:\d+:\d+: {code}\d*\b" for folder in FOLDERS for code in CODES]
     + [r"^tools/tests/test_untidy.py:\d+:\d+: PT001", r"^chapters/planted.ipynb:cell 4:\d+:\d+: I001"],
     "types": ["lib/attnsep/planted.py:2: error: Function is missing a return type annotation"],
-    "unit": [
+    "tests": [
         *[rf"^FAILED lib/attnsep/planted.py::\S*{name}" for name in ("blanks", "errors", "digits")],
         *[
             rf"^FAILED {name}::{test}"
@@ -170,9 +170,9 @@ SAID = {
         "^ERROR lib/tests/test_marker.py - .*'slwo' not found in `markers` configuration option",
         r"lib/tests/test_planted.py::test_that_is_left_out: was skipped \(planted: later\)",
         "lib/tests/test_planted.py: has no number in tools/counts.json yet",
+        r"^FAILED lib/tests/test_planted.py::test_that_is_slow - .*'a slow test'",
         LOST,
     ],
-    "slow": [r"^FAILED lib/tests/test_planted.py::test_that_is_slow - .*'a slow test'", LOST],
     "notebooks": [
         "^FAILED chapters/planted.ipynb::Cell 0",
         "^FAILED chapters/planted.ipynb::Cell 1",

@@ -1,10 +1,14 @@
-"""Run named steps, each to its end, and sum up: python -m tools.steps format lint unit"""
+"""Run named steps, each to its end, and sum up: python -m tools.steps format lint unit
+
+Most keep two cores busy; one that keeps a single core busy runs beside them.
+"""
 
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from tools.files import PENDING, ROOT, pending
 from tools.places import kernel_environment, writable_places
@@ -21,7 +25,7 @@ STEPS = {
     "lint": ("-m", "ruff", "check", "."),
     "types": ("-m", "mypy"),
     "unit": (*PYTEST, *COUNTED, "unit", "--ignore", LEARN, "-m", "not slow"),
-    "slow": (*PYTEST, *COUNTED, "slow", "--ignore", LEARN, "-m", "slow"),
+    "tests": (*PYTEST, *COUNTED, "tests", "--ignore", LEARN),  # those of `unit`, and the slow ones
     "learn": (*PYTEST, *COUNTED, "learn", LEARN),
     "oracles": ("-m", "pytest", "-q", *COUNTED, "oracles", "lib/tests/attention/test_kernels_oracles.py"),
     "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),
@@ -42,7 +46,7 @@ STEPS = {
     ),
     "book": (
         "-c",
-        "from jupyter_book.cli.main import main; main()",
+        "import tools; from jupyter_book.cli.main import main; main()",
         "build",
         "--all",
         "-q",
@@ -55,6 +59,8 @@ STEPS = {
     "web": (*PYTEST[:-1], "worksteal", *COUNTED, "web", "--ignore", LAB, "web"),
     "lab": ("-m", "pytest", "-q", *COUNTED, "lab", LAB),
 }
+BESIDE = ("types", "ratchet", "book", "pages")  # one after the other, in one core
+READ_THE_BOOK = ("web", "lab")
 # A second array library, which promises nothing beyond the array API, stands in for a GPU.  The notebooks check every
 # claim, and their lines must be those that NumPy gave.  Not part of `make test`, whose time it would nearly double.
 STEPS["strict notebooks"] = STEPS["notebooks"]
@@ -79,7 +85,7 @@ ENVIRONMENT = {
     "strict notebooks": AS_STORED | {"ATTNSEP_BACKEND": "array_api_strict"},
     "book": AS_STORED,
     "unit": {"ATTNSEP_FUZZ": ""},
-    "slow": {"ATTNSEP_FUZZ": ""},
+    "tests": {"ATTNSEP_FUZZ": ""},
     "fuzz": {"ATTNSEP_FUZZ": "300"},
 }
 
@@ -95,28 +101,63 @@ def surroundings(name, places, empty):
     return inherited | PLAIN | unreadable | places | ENVIRONMENT.get(name, {})
 
 
+def run(name, environment, **output):
+    """Run one step; return its outcome, its seconds, and what it printed where `output` catches that."""
+    start = time.monotonic()
+    ran = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT, env=environment, **output)
+    return OUTCOMES.get(ran.returncode, "FAILED"), time.monotonic() - start, ran.stdout
+
+
+def run_all(names, environment_of):
+    """Run the steps and yield name, outcome and seconds of each; what runs beside others is heard after them."""
+    beside = [name for name in names if name in BESIDE]
+    first = [name for name in names if name not in BESIDE + READ_THE_BOOK]
+    last = [name for name in names if name in READ_THE_BOOK]
+    if not first:
+        first, beside = beside, []
+    with ThreadPoolExecutor(1) as lane:
+        caught = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        waiting = [lane.submit(run, name, environment_of(name), **caught) for name in beside]
+        try:
+            for name in first:
+                print(f"--- {name}", flush=True)
+                yield name, *run(name, environment_of(name))[:2]
+            for name, result in zip(beside, waiting, strict=True):
+                outcome, seconds, output = result.result()
+                print(f"--- {name}", flush=True)
+                sys.stdout.buffer.write(output)
+                sys.stdout.flush()
+                yield name, outcome, seconds
+        except BaseException:  # Ctrl-C, say: what has not begun does not begin
+            lane.shutdown(wait=False, cancel_futures=True)
+            raise
+    for name in last:
+        print(f"--- {name}", flush=True)
+        yield name, *run(name, environment_of(name))[:2]
+
+
 def main(names):
     """Run the steps; a failure does not stop the later ones, but makes the exit status 1, as if nothing could run."""
     if pending():
         print(f"Nothing was run: {PENDING}.", file=sys.stderr)
         return 1
-    results, places = [], writable_places()
+    places = writable_places()
     with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as evidence:
-        for name in names:
-            print(f"--- {name}", flush=True)
-            start, environment = time.monotonic(), surroundings(name, places, empty)
-            if name in ("notebooks", "claims"):  # what the chapters' checks find counts: no claim runs twice
-                environment["ATTNSEP_EVIDENCE"] = evidence
-            code = subprocess.run([sys.executable, *STEPS[name]], cwd=ROOT, env=environment).returncode
-            results.append((name, OUTCOMES.get(code, "FAILED"), time.monotonic() - start))
+
+        def environment_of(name):
+            # What the chapters' checks find counts: no claim runs twice.
+            shared = {"ATTNSEP_EVIDENCE": evidence} if name in ("notebooks", "claims") else {}
+            return surroundings(name, places, empty) | shared
+
+        results = {name: ended for name, *ended in run_all(names, environment_of)}
     print("--- summary")
-    for name, outcome, seconds in results:
+    for name in names:
+        outcome, seconds = results[name]
         print(f"{name:<18}{outcome:<7}{seconds:7.0f} s")
-    if ("book", "passed") in [result[:2] for result in results]:
+    outcomes = [outcome for outcome, _ in results.values()]
+    if "book" in results and results["book"][0] == "passed":
         print(f"open {(ROOT / '_build/html/index.html').as_uri()}")
-    passed, failed, left_out = (
-        sum(result[1] == outcome for result in results) for outcome in ("passed", "FAILED", "NOT RUN")
-    )
+    passed, failed, left_out = (outcomes.count(outcome) for outcome in ("passed", "FAILED", "NOT RUN"))
     print(f"{passed} passed, {failed} failed" + (f", {left_out} NOT RUN: no Chromium here" if left_out else ""))
     return int(failed > 0 or not passed)
 

@@ -32,12 +32,16 @@ def drawn(words="one column", mechanism="softmax"):
 
 
 WHITE = np.full((40, 60, 3), 255, np.uint8)
-STORED = drawn()
 
 
-def test_the_same_pixels_agree_however_they_are_packed():
+@pytest.fixture(scope="module")
+def stored():
+    return drawn()
+
+
+def test_the_same_pixels_agree_however_they_are_packed(stored):
     assert pictures.problem([png(WHITE)], [png(WHITE, compress_level=0)]) == ""
-    assert pictures.problem([STORED], [drawn()]) == ""
+    assert pictures.problem([stored], [drawn()]) == ""
     assert pictures.problem([], []) == ""
 
 
@@ -53,21 +57,21 @@ def test_the_edge_of_a_dot_may_move():
 @pytest.mark.parametrize(
     ("fresh", "message"),
     [
-        ([png(np.full((608, 896, 3), 255, np.uint8))], "picture 1: "),
-        ([drawn(mechanism="linear")], "pixels are not as stored"),
-        ([drawn(words="one colum")], "pixels are not as stored"),
-        ([png(WHITE)], "have 896 × 544 and 60 × 40 pixels"),
-        ([], "1 pictures are stored, and 0 were drawn"),
-        ([STORED, STORED], "1 pictures are stored, and 2 were drawn"),
+        (lambda _: [png(np.full((608, 896, 3), 255, np.uint8))], "picture 1: "),
+        (lambda _: [drawn(mechanism="linear")], "pixels are not as stored"),
+        (lambda _: [drawn(words="one colum")], "pixels are not as stored"),
+        (lambda _: [png(WHITE)], "have 896 × 544 and 60 × 40 pixels"),
+        (lambda _: [], "1 pictures are stored, and 0 were drawn"),
+        (lambda stored: [stored, stored], "1 pictures are stored, and 2 were drawn"),
     ],
     ids=["blank", "another colour", "one letter less", "another size", "none", "two"],
 )
-def test_another_picture_is_noticed(fresh, message):
-    assert message in pictures.problem([STORED], fresh)
+def test_another_picture_is_noticed(stored, fresh, message):
+    assert message in pictures.problem([stored], fresh(stored))
 
 
-def test_swapped_pictures_are_noticed():
-    pair = [STORED, drawn(mechanism="linear")]
+def test_swapped_pictures_are_noticed(stored):
+    pair = [stored, drawn(mechanism="linear")]
     assert pictures.problem(pair, pair[::-1])
 
 

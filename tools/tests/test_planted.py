@@ -28,7 +28,7 @@ def run_steps(folder, surroundings, *names):
     for name in SETTINGS:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    (folder / "tools/counts.json").write_text('{"unit": {}, "notebooks": {}}')
+    (folder / "tools/counts.json").write_text('{"tests": {}, "notebooks": {}}')
     planted.plant(folder)
     command = [sys.executable, "-m", "tools.steps", *names]
     environment = planted.environment(folder, surroundings)
@@ -40,7 +40,7 @@ def run_steps(folder, surroundings, *names):
 @pytest.mark.parametrize(
     "names",
     [
-        ("format", "lint", "unit"),
+        ("format", "lint", "tests"),
         pytest.param(("types", "notebooks"), marks=pytest.mark.slow),
     ],
 )

@@ -29,11 +29,37 @@ def _no_places(monkeypatch):
 )
 def test_a_failing_step_does_not_hide_and_does_not_stop_the_others(monkeypatch, capsys, codes, status, last):
     results = iter(codes)
-    monkeypatch.setattr(steps.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=next(results)))
+    monkeypatch.setattr(
+        steps.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=next(results), stdout=None)
+    )
     assert steps.main(["format", "lint"]) == status
     out = capsys.readouterr().out
     assert out.splitlines()[-1] == last
     assert ("FAILED" in out) == (1 in codes)
+
+
+@pytest.mark.parametrize("names", [("unit", "types", "book", "pages", "learn", "web"), ("book", "pages"), ("web",)])
+def test_what_keeps_one_core_busy_runs_beside_the_others_and_before_what_reads_the_book(
+    monkeypatch, tmp_path, capsys, names
+):
+    """Each step writes down when it begins and ends; only the first of those that others run beside waits."""
+    log, begun = tmp_path / "log", "import sys, time; out = open(sys.argv[1], 'a', buffering=1); out.write('+NAME ')"
+    wait = "; [time.sleep(0.01) for _ in range(3000) if 'types' not in open(sys.argv[1]).read()]"
+    source = "; print('NAME speaks'); out.write('-NAME '); sys.exit('NAME' == 'pages')"
+    programs = {name: (begun + (wait if name == "unit" else "") + source).replace("NAME", name) for name in steps.STEPS}
+    monkeypatch.setattr(steps, "STEPS", {name: ("-c", source, str(log)) for name, source in programs.items()})
+    assert steps.main(names) == ("pages" in names)
+    order = [word[1:] for word in log.read_text().split() if word[0] == "-"]
+    assert sorted(order) == sorted(names)
+    assert [name for name in order if name in steps.BESIDE] == [name for name in names if name in steps.BESIDE]
+    assert [name for name in names if name in steps.READ_THE_BOOK] in ([], order[-1:])
+    out = capsys.readouterr().out
+    parts = dict(re.findall(r"^--- (.*)\n((?:(?!--- ).*\n)*)", out, re.MULTILINE))
+    if "unit" in names:
+        assert all(parts[name] == f"{name} speaks\n" for name in steps.BESIDE if name in names)
+        assert "types" in log.read_text().partition("-unit")[0], "types did not run beside unit"
+    shown = re.findall(r"^(\w+) +(passed|FAILED) ", parts["summary"], re.MULTILINE)
+    assert shown == [(name, "FAILED" if name == "pages" else "passed") for name in names]
 
 
 def test_nothing_runs_while_a_store_is_half_done(monkeypatch, capsys):
@@ -50,7 +76,7 @@ COMMANDS = {
     "lint": "ruff check .",
     "types": "mypy",
     "unit": f"{PYTEST} loadfile -p tools.counted --counted unit --ignore lib/tests/training -m 'not slow'",
-    "slow": f"{PYTEST} loadfile -p tools.counted --counted slow --ignore lib/tests/training -m slow",
+    "tests": f"{PYTEST} loadfile -p tools.counted --counted tests --ignore lib/tests/training",
     "learn": f"{PYTEST} loadfile -p tools.counted --counted learn lib/tests/training",
     "fuzz": f"{PYTEST} loadfile -p tools.counted --counted fuzz -m fuzz lib",
     "oracles": "pytest -q -p tools.counted --counted oracles lib/tests/attention/test_kernels_oracles.py",
@@ -71,7 +97,7 @@ COMMANDS["strict notebooks"] = COMMANDS["notebooks"]
 def test_a_step_runs_what_this_table_says(name):
     first, *words = steps.STEPS[name]
     if name == "book":
-        assert (first, words.pop(0)) == ("-c", "from jupyter_book.cli.main import main; main()")
+        assert (first, words.pop(0)) == ("-c", "import tools; from jupyter_book.cli.main import main; main()")
     else:
         assert first == "-m"
     runs = shlex.join(words)
@@ -86,7 +112,7 @@ def test_a_step_states_what_this_table_says():
     assert {
         **dict.fromkeys(("claims", "notebooks", "book"), stored),
         "strict notebooks": stored | {"ATTNSEP_BACKEND": "array_api_strict"},
-        **dict.fromkeys(("unit", "slow"), few),
+        **dict.fromkeys(("unit", "tests"), few),
         "fuzz": {"ATTNSEP_FUZZ": "300"},
     } == steps.ENVIRONMENT
 
@@ -113,7 +139,7 @@ def test_claims_count_what_the_notebooks_before_them_found(monkeypatch):
     def run(words, env, **_):
         folder = env.get("ATTNSEP_EVIDENCE")
         asked[words] = (folder, folder and os.listdir(folder))
-        return SimpleNamespace(returncode=0)
+        return SimpleNamespace(returncode=0, stdout=None)
 
     monkeypatch.setattr(steps, "STEPS", {name: (name,) for name in ("unit", "notebooks", "claims", "strict notebooks")})
     monkeypatch.setattr(steps.subprocess, "run", lambda words, **options: run(words[1], **options))
