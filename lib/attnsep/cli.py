@@ -13,7 +13,7 @@ import json
 import os
 import re
 import traceback
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -353,13 +353,11 @@ def _report(options):
             raise ValueError(f"--require {name}: must be one of --lines")
     if options.html is not None:
         require_writable("--html", options.html)  # before a minute of work
-    found = card.report(
-        card.named(options.attention),
-        name=options.attention,
-        **{name: getattr(options, name) for name in ("layout", "library", "dtype", "width", "n", "seconds", "seed")},
-        lines=lines,
-        progress=not options.json,
-    )
+    names = ("layout", "library", "dtype", "width", "n", "seconds", "seed")
+    settings = {name: getattr(options, name) for name in names}
+    with redirect_stdout(sys.stderr):  # what the attention prints is none of the card
+        attention = card.named(options.attention)
+        found = card.report(attention, name=options.attention, lines=lines, progress=not options.json, **settings)
     try:
         if options.html is not None:
             with naming("--html", options.html):

@@ -426,3 +426,39 @@ def test_a_checkpoint_is_a_regular_file_and_not_the_table(monkeypatch, capsys, t
         said = capsys.readouterr().err
         assert said.startswith(f"attnsep: --checkpoint = {place!r}: cannot be written (it is no regular file, ")
     assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "null"])
+
+
+@pytest.fixture
+def noisy(tmp_path, monkeypatch):
+    """A module whose import and whose attention print, in the current folder."""
+    lines = "import numpy as np", "print('imported')", "def mean(q, k, v):", "    print('called')"
+    text = "\n".join([*lines, "    return np.ones((len(q), len(k))) / len(k) @ v", ""])
+    (tmp_path / "noisy_attention.py").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield "noisy_attention:mean"
+    sys.modules.pop("noisy_attention", None)
+
+
+REPORT = ["--width", "8", "--n", "128", "--lines", "sees,selects"]
+
+
+def test_a_card_as_json_holds_nothing_that_the_attention_prints(noisy, capsys):
+    assert cli.main(["report", noisy, *REPORT, "--json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert (found["attention"], found["called"]["layout"]) == (noisy, "nd")
+    assert [line["verdict"] for line in found["lines"]] == ["no", "no"]
+    assert err.startswith("imported\ncalled\n")
+
+
+def test_what_a_card_must_say_yes_to_decides_the_exit_status(noisy, capsys, tmp_path):
+    assert cli.main(["report", "softmax", *REPORT, "--require", "sees,selects"]) == 0
+    assert capsys.readouterr().out.startswith("softmax (library numpy, layout nd, dtype float64, width 8, seed 0)\n")
+    assert cli.main(["report", noisy, *REPORT, "--require", "selects", "--html", "card.html"]) == 1
+    out, err = capsys.readouterr()
+    assert "averages, whatever the scores" in out
+    assert err.endswith("--require: selects is not yes\n")
+    assert (tmp_path / "card.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert cli.main(["report", noisy, *REPORT, "--require", "counts"]) == 2
+    assert capsys.readouterr().err == "attnsep: --require counts: must be one of --lines\n"

@@ -14,14 +14,34 @@ from attnsep.checks import require_choice, text_of
 
 LAYOUTS = ("nd", "bhnd", "bnhd")  # n tokens of width d; a batch b and heads h before or between them
 DTYPES = ("float64", "float32", "float16", "bfloat16")
+SPACINGS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 LIBRARIES = ("numpy", "cupy", "torch", "jax")
 LONGEST = 160  # characters of an error's message that are shown
 LENGTHS = (24, 64, 512)  # tokens of the inputs on which an attention's layout and manners are tried, till one is taken
 ROWS = 6  # of them are looked at
+SAME = 1e-5  # share of the outputs by which answers to equal inputs may differ: sums on many cores have no fixed order
 
 
 class Misfit(ValueError):
     """The attention broke a rule that every attention must keep, or raised an error of its own."""
+
+
+class Final(Misfit):
+    """A rule that is broken in whatever layout and dtype."""
+
+
+class Foreign(Final):
+    """The attention answers with arrays of another library than it was given.
+
+    Attributes
+    ----------
+    library : str
+        The one whose arrays it returns.
+    """
+
+    def __init__(self, says, library):
+        super().__init__(says)
+        self.library = library
 
 
 class Late(Exception):
@@ -100,6 +120,7 @@ class _NumPy:
         """Return float64 in NumPy, or raise a TypeError if this is no array of the library."""
         if not isinstance(out, np.ndarray):
             raise TypeError(f"returns {type(out).__name__}, no NumPy array")
+        _require_floats(out.dtype, out.dtype.kind == "f")
         return out.astype(np.float64)
 
     def quiet(self):
@@ -117,7 +138,7 @@ class _CuPy(_NumPy):
     def get(self, out):
         if not isinstance(out, self.cupy.ndarray):
             raise TypeError(f"returns {type(out).__name__}, no CuPy array")
-        return self.cupy.asnumpy(out).astype(np.float64)
+        return super().get(self.cupy.asnumpy(out))
 
 
 class _Torch:
@@ -134,6 +155,7 @@ class _Torch:
     def get(self, out):
         if not isinstance(out, self.torch.Tensor):
             raise TypeError(f"returns {type(out).__name__}, no PyTorch tensor")
+        _require_floats(out.dtype, out.is_floating_point())
         return out.detach().to(self.torch.float64).cpu().numpy()
 
     def quiet(self):
@@ -152,10 +174,16 @@ class _Jax:
     def get(self, out):
         if not isinstance(out, self.jax.Array):
             raise TypeError(f"returns {type(out).__name__}, no JAX array")
+        _require_floats(out.dtype, self.jax.numpy.issubdtype(out.dtype, self.jax.numpy.floating))
         return np.asarray(out.astype(self.jax.numpy.float32) if out.dtype.itemsize < 4 else out).astype(np.float64)
 
     def quiet(self):
         return nullcontext()
+
+
+def _require_floats(dtype, are_floats):
+    if not are_floats:
+        raise TypeError(f"returns numbers of dtype {str(dtype).removeprefix('torch.')}, no floating-point ones")
 
 
 def _library(name, function):
@@ -171,11 +199,16 @@ def _candidates(function):
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(function, torch.nn.Module):
         return ("torch",)
-    root = str(getattr(function, "__module__", None) or type(function).__module__).split(".")[0]
-    own = {"jaxlib": "jax"}.get(root, root)
+    own = _root(getattr(function, "__module__", None) or type(function).__module__)
     if own in LIBRARIES:
         return (own,)
     return ("numpy", *(name for name in LIBRARIES[1:] if name in sys.modules))
+
+
+def _root(module):
+    """Return the library that a module belongs to."""
+    root = str(module).split(".")[0]
+    return {"jaxlib": "jax"}.get(root, root)
 
 
 def _shaped(x, layout):
@@ -256,22 +289,23 @@ class Attention:
         try:
             with self._arrays.quiet(), np.errstate(all="ignore"):
                 out = self.function(*given, **self._further)
-        except Exception as error:
-            needs = "; it is called without gradients and must not need them" if "grad" in str(error) else ""
+        except (Exception, SystemExit) as error:
             raise Misfit(
                 f"attention: raises {type(error).__name__} ({first_line(error)}) for q, k, v of shape "
-                f"{tuple(given[0].shape)} and dtype {str(given[0].dtype).removeprefix('torch.')}{needs}"
+                f"{tuple(given[0].shape)} and dtype {str(given[0].dtype).removeprefix('torch.')}{_needs(error)}"
             ) from error
         try:
-            out = self._arrays.get(out)
+            found = self._arrays.get(out)
         except TypeError as error:
-            raise Misfit(f"attention: {error}; it must return one array like v") from None
+            says = f"attention: {error}; it must return one array like v{_first_of(out)}"
+            theirs = _root(type(out).__module__)
+            raise Foreign(says, theirs) if theirs in LIBRARIES and theirs != self.library else Misfit(says) from None
         self.budget.note(tokens, monotonic() - start)
-        if out.shape != tuple(given[2].shape):
+        if found.shape != tuple(given[2].shape):
             raise Misfit(
-                f"attention: returns the shape {out.shape} for v of shape {tuple(given[2].shape)}; must be equal"
+                f"attention: returns the shape {found.shape} for v of shape {tuple(given[2].shape)}; must be equal"
             )
-        return out
+        return found
 
     def require_untouched(self, q, k, v):
         """Raise a Misfit if a call changes one of its inputs, each of shape (n, width)."""
@@ -287,6 +321,22 @@ class Attention:
         masked = copy.copy(self)
         masked._further = {name: self._arrays.put(keep, "bool")}
         return masked
+
+
+def _needs(error):
+    """Return what an error shows that the attention must not need, or must take."""
+    if "grad" in str(error):
+        return "; it is called without gradients and must not need them"
+    if isinstance(error, TypeError) and "argument" in str(error):
+        return "; it is called as attention(q, k, v)"
+    return ""
+
+
+def _first_of(out):
+    """Return what to do with a tuple of which one entry is the outputs."""
+    if isinstance(out, tuple | list) and out:
+        return ", such as lambda q, k, v: attention(q, k, v)[0]"
+    return ""
 
 
 def first_line(error):
@@ -335,6 +385,8 @@ def adapted(attention, *, name=None, library=None, layout=None, dtype=None, widt
     """
     if not callable(attention):
         raise TypeError(f"attention = {text_of(attention)}: must be a function of q, k and v")
+    if isinstance(attention, type):
+        raise TypeError(f"attention = {attention.__qualname__}: is a class; must be a function, or one of its objects")
     for what, given, choices in (
         ("library", library, LIBRARIES),
         ("layout", layout, LAYOUTS),
@@ -344,10 +396,16 @@ def adapted(attention, *, name=None, library=None, layout=None, dtype=None, widt
             require_choice(what, given, choices)
     name = name or getattr(attention, "__qualname__", None) or type(attention).__name__
     failures, found = {}, None
-    for arrays in _candidates(attention) if library is None else (library,):
+    candidates = list(_candidates(attention) if library is None else (library,))
+    while candidates and found is None:
+        arrays = candidates.pop(0)
         try:
             found = _in_library(attention, name, arrays, layout, dtype, width, budget)
-            break
+        except Foreign as error:
+            failures[arrays] = error
+            if error.library in candidates:
+                candidates = [error.library]
+                failures.clear()
         except Misfit as error:
             failures[arrays] = error
     if found is None:
@@ -370,34 +428,41 @@ def _in_library(function, name, library, layout, dtype, width, budget):
         for shape in LAYOUTS if layout is None else (layout,):
             tried = Attention(function, name, library, shape, chosen, width, length, budget)
             try:
-                if _mixes_tokens(tried):
-                    working.append(tried)
+                _require_mixing(tried)
+                working.append(tried)
+            except Final:
+                raise
             except Misfit as error:
                 failures.append(error)
+            except Late as error:
+                if not failures:
+                    raise
+                raise Late(str(_telling(failures))) from error
         if len(working) > 1 and working[0].layout != "nd":  # whoever takes plain rows takes them for tokens
             layouts = " and ".join(one.layout for one in working)
             raise Misfit(f"attention: mixes tokens in the layouts {layouts}; say which, layout=…")
         if working:
             return working[0]
-    failures.sort(key=lambda error: error.__cause__ is not None)  # first what is no error of its own
-    raise (
-        failures[0]
-        if failures
-        else Misfit("attention: its output for a token depends on no other token; it must mix them")
-    )
+    raise _telling(failures)
 
 
-def _mixes_tokens(attention):
-    """Whether outputs of one head depend on other tokens of it, and those of another head on none of them."""
+def _telling(failures):
+    """Return the failure that tells most: one of our rules before an error of its own, the first layout first."""
+    return min(failures, key=lambda error: error.__cause__ is not None)
+
+
+def _require_mixing(attention):
+    """Raise a Misfit unless outputs of one head depend on other tokens of it, and those of others on none of them."""
     rng = np.random.default_rng(0)
     heads = 1 if attention.layout == "nd" else 2
     q, k, v = rng.standard_normal((3, heads, attention.length, attention.width))
     q = q / np.sqrt(attention.width)
     before, mixes = attention.heads(q, k, v), False
+    same = max(SAME, 8 * SPACINGS[attention.dtype]) * np.abs(before).max()
     if not np.isfinite(before).all():
         raise Misfit("attention: returns NaN or inf for standard normal q, k and v; its outputs must be finite")
-    if np.abs(attention.heads(q, k, v) - before).max() > 1e-3 * np.abs(before).max():
-        raise Misfit(
+    if np.abs(attention.heads(q, k, v) - before).max() > same:
+        raise Final(
             "attention: answers equal inputs differently; it must not draw anything anew: "
             "switch off dropout (.eval()), and keep random features"
         )
@@ -406,6 +471,7 @@ def _mixes_tokens(attention):
         changed[0, np.arange(attention.length) != row] += 1
         moved = np.abs(attention.heads(q, k, changed) - before).max(axis=2) > 1e-6
         if moved[1:].any():
-            return False
+            raise Misfit("attention: its output for a head depends on another head; it must keep heads apart")
         mixes |= bool(moved[0, row])
-    return mixes
+    if not mixes:
+        raise Misfit("attention: its output for a token depends on no other token; it must mix them")

@@ -18,7 +18,7 @@ from attnsep.paper import tokens
 from attnsep.paper.network import signs
 from attnsep.paper.tokens import TokenData
 from attnsep.probability.sign_sums import clopper_pearson
-from attnsep.reportcard._callables import Late, Misfit
+from attnsep.reportcard._callables import SPACINGS, Late, Misfit
 
 WEAK, STRONG, CONSTANT, COLUMNS = Fraction(1, 20), Fraction(7, 10), Fraction(1, 2), 10  # a_0, a_1, c and m of the book
 ERROR = 0.1  # of a network that separates, or counts
@@ -39,7 +39,12 @@ PLACES = 5  # of the mark, where places count
 NEAR = 0.2  # largest difference of the logarithms of gains between an attention and its nearest known kernel
 TIE = 64  # roundings: what is above the threshold by fewer is a tie, which does not fire
 ROUGH = 0.01  # largest departure of a weighted sum from linear in the values; beyond it are no weights
-SPACINGS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+MOVES = (2.0**-10, 2.0**-26)  # of queries, as shares: a digit of float16, and less than one of float32
+TRIES = 3
+COARSEST = 0.05  # share of the outputs: a larger step is no rounding, but that of a choice
+GRAIN = 1e-6  # largest rounding by which outputs count as equal, and a sum as at the threshold
+LARGE = {"float64": 1e4, "float32": 1e4, "float16": 1e3, "bfloat16": 1e4}  # scores, of which an exponential overflows
+ABOVE = 1.01  # whoever has more of a row's weight shows that it does not sum to 1
 MOST = 8192  # tokens; all weights of so many take half a gigabyte
 MOST_COARSE = 4096  # tokens, with fewer digits
 LOST = 0.5  # share of a difference that rounding may change
@@ -125,13 +130,15 @@ class Judge:
     @cached_property
     def by_place(self):
         """Whether the outputs depend on the order of the tokens."""
-        return first_that_fits(self, (WIDE, 128, self.attention.length), 0.5, self._moves_with_order)
+        return first_that_fits(self, (WIDE, 128, self.attention.length), 0.5, self.moves_with_order)
 
-    def _moves_with_order(self, n):
+    def moves_with_order(self, n):
+        """Whether permuted tokens give other than permuted outputs."""
         q, k, v = self.rows(n)
         order = np.random.default_rng(self.seed).permutation(n)
         out, moved = self.attention(q, k, v), self.attention(q[order], k[order], v[order])
-        return bool(np.abs(moved - out[order]).max() > max(PLACED, 16 * self.noise) * np.abs(out).max())
+        rounding = 16 * self.noise * n / self.attention.length  # of a sum one by one
+        return bool(np.abs(moved - out[order]).max() > max(PLACED, rounding) * np.abs(out).max())
 
     @cached_property
     def off(self):
@@ -141,15 +148,50 @@ class Judge:
         parts = self.attention(q, k, u) + self.attention(q, k, v)
         return float(np.abs(whole - parts).max() / np.abs(whole).max())
 
+    @cached_property
+    def jumps(self):
+        """How far the outputs jump where queries move by next to nothing, as a share of the largest.
+
+        Whoever computes with few digits answers in steps.  A smooth function bends less the less its argument moves: by
+        a 16th for a quarter of the way.  A step stays as high.
+        """
+        (q, k, v), rng = self.rows(self.attention.length), np.random.default_rng([self.seed, 5])
+        out, found = self.attention(q, k, v), [0.0]
+
+        def bend(size):
+            moves = size * q * (rng.standard_normal((TRIES, *q.shape)) + rng.standard_normal((TRIES, len(q), 1)))
+            bends = [self.attention(q + move, k, v) - 2 * out + self.attention(q - move, k, v) for move in moves]
+            return median(float(np.abs(one).max()) for one in bends) / np.abs(out).max()
+
+        for size in MOVES:
+            far, near = bend(size), bend(size / 4)
+            if far / 4 < near <= COARSEST:
+                found.append(near)
+        return max(found)
+
+    @cached_property
+    def apart(self):
+        """Whether a column of the values moves the same column of the outputs alone."""
+        q, k, v = self.rows(self.attention.length)
+        before = self.attention(q, k, v)
+        v[:, 0] += 1
+        moved = np.abs(self.attention(q, k, v) - before).max(axis=0)
+        return bool(moved[1:].max() <= max(ROUGH, 8 * self.spacing) * moved[0])
+
     @property
     def linear_in_values(self):
         """Whether the outputs are weighted sums of the values, so that values of one column show the weights."""
-        return self.off <= max(ROUGH, 8 * self.spacing)
+        return self.off <= max(ROUGH, 8 * self.spacing) and self.apart
+
+    @property
+    def inside(self):
+        """How far what should be equal differs: in sums of values, and where queries move by next to nothing."""
+        return max(self.off, self.jumps)
 
     @property
     def noise(self):
         """Relative rounding of the outputs: that of the dtype, or more where it computes with fewer digits inside."""
-        return max(self.spacing, self.off / 8) if self.linear_in_values else self.spacing
+        return max(self.spacing, self.inside / 8) if self.linear_in_values else self.spacing
 
     def odd_rows(self, seed=2):
         """Return q, k and v of an odd number of tokens, where the attention takes it."""
@@ -227,12 +269,14 @@ def gain(n, w):
 def sees(judge):
     """Sees the mark: its weight as the crowd grows, its gain's growth, and what would repair it."""
     if not judge.linear_in_values:
-        return _without_weights("sees")
+        return _without_weights("sees", judge)
     sizes = _growing_crowd(judge)
     if len(sizes) < 2:
-        why = "The weights are not finite, or the time is too short for them."
-        return Line("sees", UNJUDGED, why, {})
+        return Line("sees", UNJUDGED, "The time is too short for 128 tokens, or their weights are not finite.", {})
     last, n = sizes[-1], min(WIDE, sizes[-1]["n"])
+    if last["most"] > ABOVE:
+        why = f"The weights of a row do not sum to 1, so there are no shares: among {last['n']} tokens the mark alone "
+        return Line("sees", UNJUDGED, f"{why}has the weight {last['most']:.3g}.", {"sizes": sizes})
     slope = _slope(*(row["gain"] for row in sizes[-2:]))
     if last["least"] >= 0.5 and (slope > 1 or last["weight"] > 1 - 1e-9):
         verdict = YES
@@ -357,7 +401,8 @@ def frequency(judge, outputs, tau, share=1):
     rates : list of float
         On each input.
     """
-    digits = int(-math.log10(4 * judge.noise * max(1.0, *(np.abs(out).max() for out in outputs))))
+    grain = min(judge.noise, GRAIN)
+    digits = int(-math.log10(4 * grain * max(1.0, *(np.abs(out).max() for out in outputs))))
     distinct = [np.unique(np.round(out, digits), axis=0) for out in outputs]  # most rows are alike
     hits, drawn = np.zeros(len(outputs), int), 0
     each = max(1, NETWORKS // (share * ROUNDS * len(outputs)))
@@ -365,7 +410,7 @@ def frequency(judge, outputs, tau, share=1):
         if done and judge.attention.budget.left() <= 0:
             break
         for k, rows in enumerate(distinct):
-            above = rows @ signs(judge.rng, rows.shape[1], each * COLUMNS, np) > tau * (1 + TIE * judge.noise)
+            above = rows @ signs(judge.rng, rows.shape[1], each * COLUMNS, np) > tau * (1 + TIE * grain)
             hits[k] += int(above.reshape(len(rows), each, COLUMNS).any(axis=(0, 2)).sum())
         drawn += each
     total = drawn * len(outputs)
@@ -515,7 +560,7 @@ def _recalled(judge, keys):
 def recalls(judge):
     """Recalls pairs: random keys, each with a value of its own; which share of its value does a key get back?"""
     if not judge.linear_in_values:
-        return _without_weights("recalls")
+        return _without_weights("recalls", judge)
     width, rows = judge.attention.width, []
     with judge.part(1):
         for pairs in PAIRS:
@@ -531,7 +576,7 @@ def recalls(judge):
             if not math.isfinite(loss):
                 break
             sizes = np.linalg.svd(W, compute_uv=False)
-            rank = int((sizes > 100 * judge.noise * pairs * sizes[0]).sum())
+            rank = int((sizes > min(100 * judge.noise * pairs, ROUGH) * sizes[0]).sum())
             rows.append({"pairs": pairs, "loss": loss, "rank": rank, "floor": float(recall_floor(pairs, max(rank, 1)))})
     if not rows:
         return Line("recalls", UNJUDGED, "The time is too short for it.", {})
@@ -563,7 +608,7 @@ def _tokens_in_a_mean(judge, n):
 def selects(judge):
     """Selects or averages: of how many tokens is an output the mean, for random queries and keys and larger scores?"""
     if not judge.linear_in_values:
-        return _without_weights("selects")
+        return _without_weights("selects", judge)
     n, found = first_that_fits(judge, SIZES[1:], 0.7, lambda n: (n, _tokens_in_a_mean(judge, n)))
     last = found[256]
     if not math.isfinite(last):
@@ -583,23 +628,26 @@ def numerics(judge):
     """Numerics: row sums, order, lengths, heads, and where fewer digits lose the difference."""
     about = Numerics(judge)
     tried = (about.rows, about.order, about.lengths, about.heads, about.masks, about.digits)
-    late = []
+    late, open_ = [], []
     for index, part in enumerate(tried):
         done = False
         with judge.part(1 / (len(tried) - index)):
             try:
                 part()
             except Misfit as error:
-                about.notes.append(f"Its {part.__name__} could not be judged: {error}.")
+                open_.append(f"Its {part.__name__} could not be judged: {error}.")
             done = True
         if not done:
             late.append(part.__name__)
     if late:
-        about.notes.append(f"The time was too short for all about {' and '.join(late)}.")
-    faults = about.faults
-    first = f"Not as it should be: {'; '.join(faults)}." if faults else "Rows, lengths and heads are as they should be."
-    verdict = UNJUDGED if len(late) == len(tried) else PARTLY if faults else YES
-    return Line("numerics", verdict, " ".join([first, *about.notes]), about.numbers)
+        open_.append(f"The time was too short for all about {' and '.join(late)}.")
+    faults, verdict = about.faults, YES
+    first = "Rows, order, lengths and heads are as they should be."
+    if faults:
+        verdict, first = PARTLY, f"Not as it should be: {'; '.join(faults)}."
+    elif open_:
+        verdict, first = UNJUDGED, "No fault was found, but not all was looked at."
+    return Line("numerics", verdict, " ".join([first, *open_, *about.notes]), about.numbers)
 
 
 class Numerics:
@@ -611,21 +659,44 @@ class Numerics:
         self.q, self.k, self.v = judge.odd_rows()
 
     def rows(self):
-        """Whether the outputs are weighted sums, with weights that sum to 1 for large scores and for none."""
+        """Whether the outputs are weighted sums, with weights that sum to 1 whatever the scores, and their digits."""
         judge, numbers = self.judge, self.numbers
         if not judge.linear_in_values:
-            self.faults.append("the outputs are no weighted sums of the values")
+            self.faults.append(_no_weights(judge))
             return
-        ones, width = np.ones_like(self.v), self.attention.width
-        sums = [self.attention(factor * self.q, self.k, ones) for factor in (1, width)]
-        off = numbers["row sums off by"] = float(np.abs(np.stack(sums) - 1).max())
-        if not off <= max(WRONG_SUM, 64 * judge.noise):
-            self.faults.append(f"of {len(ones)} tokens the weights of a row sum to 1 only up to {off:.1g}")
-        inside = numbers["rounding inside"] = max(judge.off, off if off <= WRONG_SUM else 0.0)
-        if inside > 64 * judge.spacing:
-            like = next((name for name, spacing in SPACINGS.items() if inside <= 16 * spacing), "bfloat16")
+        q, k, width = self.q, self.k, self.attention.width
+        off = numbers["row sums off by"] = max(self._off(factor * q, k).max() for factor in (1, width))
+        said = f"of {len(q)} tokens the weights of a row sum to 1 only up to"
+        if not off <= self._enough:
+            self.faults.append(f"{said} {off:.1g}")
+        else:
+            signed = numbers["row sums off by, scores of both signs"] = self._off_with_both_signs()
+            if not signed <= self._enough:
+                self.faults.append(f"where scores have both signs, {said} {signed:.1g}")
+        if not np.isfinite(self._off(LARGE[self.attention.dtype] / (q @ k.T).max() * q, k)).all():
+            self.faults.append(f"scores of {LARGE[self.attention.dtype]:,.0f} make its outputs NaN or inf")
+        inside = numbers["rounding inside"] = judge.inside
+        if inside > max(64 * judge.spacing, SPACINGS["float32"] / 64):
+            single = inside <= 16 * SPACINGS["float32"]
+            like = "float32" if single else "float16 or bfloat16"
             says = f"inside it computes with about the digits of {like}: what should be equal differs by {inside:.1g}"
-            self.notes.append(f"I{says[1:]}.") if like == "float32" else self.faults.append(says)
+            self.notes.append(f"I{says[1:]}.") if single else self.faults.append(says)
+        elif off > 64 * judge.spacing and off <= self._enough:
+            self.notes.append(f"The weights of a row sum to 1 up to {off:.1g}.")
+
+    @property
+    def _enough(self):
+        """By how much a sum of weights may miss 1."""
+        return max(WRONG_SUM, 64 * self.judge.noise)
+
+    def _off(self, q, k):
+        """Return by how much the weights of each row miss the sum 1."""
+        return np.abs(self.attention(q, k, np.ones_like(self.v)) - 1).max(axis=1)
+
+    def _off_with_both_signs(self):
+        """Return by how much a row in the middle misses the sum 1: where scores cancel, few digits are left."""
+        q, k = np.random.default_rng([self.judge.seed, 6]).standard_normal((2, *self.q.shape))
+        return float(np.nanmedian(self._off(q / math.sqrt(self.attention.width), k)))
 
     def order(self):
         """Say whether places count, and how far a token sees."""
@@ -635,42 +706,66 @@ class Numerics:
             self.notes.append("Permuted tokens give permuted outputs.")
             return
         n, reach = first_that_fits(judge, (*SIZES, self.attention.length), 0.5, lambda n: (n, self._reach(n)))
-        back, ahead = max(max(rows, default=0) for rows in reach), -min(min(rows, default=0) for rows in reach)
-        numbers |= {"sees back": back, "sees ahead": ahead, "sees itself": all(0 in rows for rows in reach)}
-        far = [
-            "no token" if x == 0 else "all tokens" if x == n - 1 else f"at most {x} token{'s' if x > 1 else ''}"
-            for x in (back, ahead)
-        ]
-        itself = "itself, " if numbers["sees itself"] else "not itself, "
-        says = f"Places count: of {n} a token sees {itself}{far[0]} before it and {far[1]} after it"
-        inner = [(max(rows, default=0), -min(rows, default=0)) for rows in reach[1:4]]
-        spread = len(set(inner)) > 1 and max(back, ahead) < n // 4
-        self.notes.append(says + (", by its place." if spread else "."))
+        found = [self._how_far(n, reach, sign) for sign in (1, -1)]
+        (back, before, _), (ahead, after, _) = found
+        itself = numbers["sees itself"] = all(0 in rows for rows in reach.values() if rows)
+        numbers |= {"sees back": back, "sees ahead": ahead}
+        says = f"Places count: of {n} a token sees {'' if itself else 'not '}itself, {before} before it "
+        by_place = ", by its place" if any(differs for *_, differs in found) else ""
+        self.notes.append(f"{says}and {after} after it{by_place}{_in_all(back, ahead, itself, n)}.")
+        if 1 in (back, ahead) and back != ahead:
+            self.faults.append(f"it looks one token {'ahead' if ahead == 1 else 'back'}, as with a mask off by one")
+        elif abs(back - ahead) == 1 and min(back, ahead) > 0:
+            self.notes.append("One side has one more: is the window of an even width, or off by one?")
+        unseen = [place + 1 for place, rows in reach.items() if not rows]
+        if unseen and itself:
+            self.faults.append(f"no token sees the token {_listed(unseen)} of {n}, itself included")
 
     def _reach(self, n):
-        """Return how many places behind a token the rows stand that it changes, for five tokens."""
+        """Return how many places behind a token the rows stand that it changes, for five tokens, by their place."""
         q, k, v = self.judge.rows(n)
-        before, reach = self.attention(q, k, v), []
+        before, reach = self.attention(q, k, v), {}
+        least = max(1e-6 * n, 64 * self.judge.noise * np.abs(before).max())
         for place in (0, n // 4, n // 2, n // 2 + 7, n - 1):
             changed = v.copy()
-            changed[place] += 1
-            moved = np.abs(self.attention(q, k, changed) - before).max(axis=1) > max(1e-6, 64 * self.judge.noise)
-            reach.append([int(row) - place for row in np.flatnonzero(moved)])
+            changed[place] += n
+            moved = np.abs(self.attention(q, k, changed) - before).max(axis=1) > least
+            reach[place] = [int(row) - place for row in np.flatnonzero(moved)]
         return reach
 
+    @staticmethod
+    def _how_far(n, reach, sign):
+        """Return how far a token sees on one side at most, the same in words, and whether it differs by place."""
+        room = {place: n - 1 - place if sign > 0 else place for place in reach}
+        far = {place: max([0, *(sign * row for row in rows)]) for place, rows in reach.items()}
+        most, inner = max(far.values()), [far[place] for place in reach if far[place] < room[place]]
+        if not inner or most == 0:
+            return most, "all tokens" if not inner else "no token", False
+        words = "all tokens" if most == n - 1 else f"{most} token{'s' if most > 1 else ''}"
+        least = min(inner)
+        return (most, f"from {least} to {words}", True) if least < most else (most, f"at most {words}", False)
+
     def lengths(self):
-        """Try numbers of tokens that are not even, or few."""
-        refused = []
+        """Try numbers of tokens that are not even, or few: whether they are taken, sum to 1 and have no order."""
+        refused, wrong = [], {}
         for n in (1, 3, 33, 127):
-            x = self.judge.rows(n)
+            q, k, v = self.judge.rows(n)
             try:
-                if not np.isfinite(self.attention(*x)).all():
-                    refused.append(n)
+                off = np.abs(self.attention(q, k, np.ones_like(v)) - 1).max()
             except Misfit:
+                off = math.nan
+            if not math.isfinite(off):
                 refused.append(n)
+            elif self.judge.linear_in_values and off > self._enough:
+                wrong[n] = off
         self.numbers["refused lengths"] = refused
         if refused:
             self.faults.append(f"it takes no {_listed(refused)} tokens")
+        if wrong and self.numbers.get("row sums off by", math.inf) <= self._enough:
+            off = max(wrong.values())
+            self.faults.append(f"of {_listed([*wrong])} tokens the weights of a row sum to 1 only up to {off:.1g}")
+        if not self.judge.by_place and 127 not in refused and self.judge.moves_with_order(127):
+            self.faults.append("among 127 tokens places count, among others they do not")
 
     def heads(self):
         """Whether a head beside another, and a prompt beside another, answers as alone."""
@@ -725,13 +820,12 @@ class Numerics:
         for index, dtype in enumerate(coarser):
             with self.judge.part(1 / (len(coarser) - index)):
                 try:
-                    off = float(
-                        np.abs(attention(self.q, self.k, self.v, dtype=dtype) - fine).max() / np.abs(fine).max()
-                    )
+                    coarse = attention(self.q, self.k, self.v, dtype=dtype)
                 except Misfit:
                     self.numbers[dtype] = None
                     self.notes.append(f"It takes no {dtype}.")
                     continue
+                off = float(np.abs(coarse - fine).max() / max(np.abs(fine).max(), np.finfo(float).tiny))
                 self.numbers[dtype] = {"error": off}
                 if not math.isfinite(off):
                     self.notes.append(f"{dtype} gives what is not finite.")
@@ -759,9 +853,26 @@ def _difference(judge, n, dtype):
     return outs[1] - outs[0]
 
 
-def _without_weights(name):
-    says = "Its outputs are no weighted sums of the values, so there are no weights to look at."
-    return Line(name, UNJUDGED, says, {})
+def _no_weights(judge):
+    """Return why values of one column do not show the weights."""
+    if judge.apart:
+        return "the outputs are no weighted sums of the values"
+    return "the outputs mix the columns of the values, as projections do: give what lies between the projections"
+
+
+def _without_weights(name, judge):
+    return Line(name, UNJUDGED, f"There are no weights to look at: {_no_weights(judge)}.", {})
+
+
+def _in_all(back, ahead, itself, n):
+    """Return of how many tokens a window consists.
+
+    Examples
+    --------
+    >>> _in_all(15, 0, True, 512), _in_all(511, 0, True, 512)
+    (': 16 in all', '')
+    """
+    return "" if max(back, ahead) >= n // 4 else f": {back + ahead + itself} in all"
 
 
 def _share(x):

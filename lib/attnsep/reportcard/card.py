@@ -204,8 +204,11 @@ def report(
     budget = Budget(seconds)
     try:
         called = adapted(attention, name=name, library=library, layout=layout, dtype=dtype, width=width, budget=budget)
-    except Late:
-        raise ValueError(f"seconds = {seconds:g}: is too short to find out how this attention is called") from None
+    except Late as error:
+        so_far = f" (so far: {error})" if str(error) else ""
+        raise ValueError(
+            f"seconds = {seconds:g}: is too short to find out how this attention is called{so_far}"
+        ) from None
     judge, found = Judge(called, seed, n), []
     for index, line in enumerate(_counted(asked, progress)):
         judge.rng = np.random.default_rng([seed, list(LINES).index(line)])  # whatever other lines were asked for
@@ -285,7 +288,7 @@ def named(attention: str) -> Callable[..., Any]:
         sys.path.append(os.getcwd())
     try:
         found = importlib.import_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(
             f"attention = {text_of(attention)}: importing {text_of(module)} raises {type(error).__name__} "
             f"({first_line(error)})"

@@ -29,15 +29,86 @@ def linear(q, k, v):
     return scores @ v / scores.sum(axis=1, keepdims=True)
 
 
-def wrong_normaliser(q, k, v):
+def exponentials(q, k):
     scores = q @ k.T
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.exp(scores - scores.max(axis=1, keepdims=True))
+
+
+def wrong_normaliser(q, k, v):
+    e = exponentials(q, k)
     return e / (e.sum(axis=1, keepdims=True) + 1) @ v
 
 
+def normalised_over_queries(q, k, v):
+    return weights(k @ q.T).T @ v
+
+
+def normaliser_of_the_row_before(q, k, v):
+    e = exponentials(q, k)
+    return e / np.roll(e.sum(axis=1, keepdims=True), 1, axis=0) @ v
+
+
+def normaliser_without_last(q, k, v):
+    e = exponentials(q, k)
+    return e / (e.sum(axis=1, keepdims=True) - e[:, -1:] / 2) @ v
+
+
+def sums_of_sizes(q, k, v):
+    scores = q @ k.T
+    return scores / np.abs(scores).sum(axis=1, keepdims=True) @ v
+
+
+def without_maximum(q, k, v):
+    e = np.exp(q @ k.T)
+    return e / e.sum(axis=1, keepdims=True) @ v
+
+
+def in_blocks(q, k, v, rescaled=True):
+    """Softmax over blocks of 64 keys, one after the other, the sums rescaled to the maximum so far."""
+    top, total, out = np.full((len(q), 1), -np.inf), 0, 0
+    for start in range(0, len(k), 64):
+        scores = q @ k[start : start + 64].T
+        now = np.maximum(top, scores.max(axis=1, keepdims=True))
+        e, less = np.exp(scores - now), np.exp(top - now)
+        total = total * less + e.sum(axis=1, keepdims=True)
+        out = out * (less if rescaled else 1) + e @ v[start : start + 64]
+        top = now
+    return out / total
+
+
+def not_rescaled(q, k, v):
+    return in_blocks(q, k, v, rescaled=False)
+
+
+def padded(q, k, v):
+    """Keys and values are filled up to whole blocks with zeros, and those take part."""
+    more = ((0, -len(k) % 64), (0, 0))
+    return softmax(q, np.pad(k, more), np.pad(v, more))
+
+
+def whole_blocks(q, k, v):
+    """Keys behind the last whole block are left out."""
+    n = len(k) // 64 * 64 or len(k)
+    return softmax(q, k[:n], v[:n])
+
+
+def without_last(q, k, v):
+    return window(q, k[:-1], v[:-1], back=len(q), ahead=len(q)) if len(q) > 1 else v
+
+
+def cosine(q, k, v):
+    return softmax(*(8 * x / np.linalg.norm(x, axis=1, keepdims=True) for x in (q, k)), v)
+
+
+def largest(q, k, v):
+    """Softmax over the 16 largest scores."""
+    scores = q @ k.T
+    least = np.sort(scores, axis=1)[:, -min(16, len(k))][:, None]
+    return weights(np.where(scores >= least, scores, -np.inf)) @ v
+
+
 def window(q, k, v, back=16, ahead=16):
-    n = len(q)
-    far = np.arange(n)[:, None] - np.arange(n)
+    far = np.arange(len(q))[:, None] - np.arange(len(k))
     return weights(np.where((far <= back) & (far >= -ahead), q @ k.T, -np.inf)) @ v
 
 
@@ -49,8 +120,33 @@ def causal(q, k, v):
     return window(q, k, v, back=len(q), ahead=0)
 
 
+def one_ahead(q, k, v):
+    return window(q, k, v, back=len(q), ahead=1)
+
+
 def half_inside(q, k, v):
     return (weights(q @ k.T).astype(np.float16) @ v.astype(np.float16)).astype(v.dtype)
+
+
+def half(x):
+    return x.astype(np.float16).astype(x.dtype)
+
+
+def half_scores(q, k, v):
+    return weights(half(q @ k.T)) @ v
+
+
+def half_weights(q, k, v):
+    return half(weights(q @ k.T)) @ v
+
+
+def half_normaliser(q, k, v):
+    e = exponentials(q, k)
+    return e @ v / np.add.accumulate(half(e), axis=1, dtype=np.float16)[:, -1:].astype(v.dtype)
+
+
+def single_inside(q, k, v):
+    return softmax(q.astype(np.float32), k.astype(np.float32), v)
 
 
 def masked(q, k, v, mask=None, shift=0):

@@ -39,12 +39,25 @@ def wants_gradients(q, k, v):
     raise RuntimeError("element 0 of tensors does not require grad")
 
 
+def leaving(q, k, v):
+    raise SystemExit(3)
+
+
+def of_two(q, k, v, bias):
+    return softmax(q, k, v)
+
+
+def heads_exchanged(q, k, v):
+    return several(q, k, v)[:, ::-1]
+
+
 def only_two_heads(q, k, v):
     if q.ndim != 4 or q.shape[1] == 1:
         raise ValueError("two heads at least")
     return softmax(q, k, v)
 
 
+NOISE = np.random.default_rng(0)
 # What each rule says: the callable that breaks it, and the words that name the requirement.
 BROKEN = {
     "shape": (lambda q, k, v: softmax(q, k, v)[:-1], "returns the shape (23, 8) for v of shape (24, 8); must be equal"),
@@ -56,7 +69,17 @@ BROKEN = {
     "other answers": (fresh(), "answers equal inputs differently; it must not draw anything anew"),
     "gradients": (wants_gradients, "it is called without gradients and must not need them"),
     "no mixing": (lambda q, k, v: v * 2, "depends on no other token; it must mix them"),
-    "no array": (lambda q, k, v: [1], "returns list, no NumPy array; it must return one array like v"),
+    "little noise": (lambda q, k, v: softmax(q, k, v) + 1e-3 * NOISE.standard_normal(), "answers equal inputs diff"),
+    "no array": (lambda q, k, v: {}, "returns dict, no NumPy array; it must return one array like v"),
+    "a tuple": (lambda q, k, v: (q, k), "no NumPy array; it must return one array like v, such as lambda q, k, v: att"),
+    "whole numbers": (lambda q, k, v: v.astype(int), "returns numbers of dtype int64, no floating-point ones; it must"),
+    "complex numbers": (lambda q, k, v: softmax(q, k, v) + 0j, "returns numbers of dtype complex128, no floating"),
+    "exit": (leaving, "raises SystemExit (3) for q, k, v of shape (24, 8)"),
+    "more arguments": (
+        of_two,
+        "argument: 'bias') for q, k, v of shape (24, 8) and dtype float64; it is called as attent",
+    ),
+    "heads": (heads_exchanged, "its output for a head depends on another head; it must keep heads apart"),
 }
 
 
@@ -145,13 +168,21 @@ def test_what_is_no_choice_is_named(given, words):
 def test_what_is_not_callable_is_refused():
     with pytest.raises(TypeError, match="must be a function of q, k and v"):
         found("softmax")
+    with pytest.raises(TypeError, match="attention = Clock: is a class; must be a function, or one of its objects"):
+        found(Clock)
+
+
+def test_a_little_noise_is_no_other_answer():
+    assert found(lambda q, k, v: softmax(q, k, v) + 1e-7 * NOISE.standard_normal(), library="numpy").layout == "nd"
 
 
 class Tensor:
     """As much of a PyTorch tensor as the card needs."""
 
+    __module__ = "torch"
+
     def __init__(self, x):
-        self.x, self.shape = x, x.shape
+        self.x, self.shape, self.dtype = x, x.shape, f"torch.{x.dtype}"
 
     def detach(self):
         return self
@@ -163,6 +194,9 @@ class Tensor:
 
     def numpy(self):
         return self.x
+
+    def is_floating_point(self):
+        return self.x.dtype.kind == "f"
 
 
 @pytest.fixture
@@ -207,9 +241,30 @@ def test_a_numpy_answer_to_tensors_is_named(torch):
         found(lambda q, k, v: softmax(q.x, k.x, v.x), library="torch")
 
 
+def test_whose_answer_is_a_tensor_gets_tensors(torch):
+    """It takes either, as a function of another library may: arrays of NumPy are tried first, and once."""
+    calls = []
+
+    def either(q, k, v):
+        calls.append(type(q))
+        return Tensor(softmax(*(np.asarray(getattr(x, "x", x)) for x in (q, k, v))))
+
+    attention = found(either)
+    assert attention.library == "torch"
+    assert calls.count(np.ndarray) == 1
+    with pytest.raises(Misfit, match="returns Tensor, no NumPy array"):
+        found(either, library="numpy")
+
+
+def test_whole_numbers_of_a_tensor_are_named(torch):
+    with pytest.raises(Misfit, match="returns numbers of dtype int64, no floating-point ones"):
+        found(lambda q, k, v: Tensor(v.x.astype("int64")), library="torch")
+
+
 def test_jax_is_asked_for_float64_only_where_it_is_on(monkeypatch):
     numpy = ModuleType("jax.numpy")
-    numpy.asarray, numpy.float64, numpy.float32 = np.asarray, np.float64, np.float32
+    for name in ("asarray", "float64", "float32", "floating", "issubdtype"):
+        setattr(numpy, name, getattr(np, name))
     jax = SimpleNamespace(Array=np.ndarray, numpy=numpy, config=SimpleNamespace(jax_enable_x64=False))
     monkeypatch.setitem(sys.modules, "jax", jax)
     monkeypatch.setattr(numpy, "float16", np.float16, raising=False)
@@ -245,3 +300,31 @@ def test_a_budget_ends_a_part_and_predicts_by_the_power_seen_last(monkeypatch):
         budget.require(64)
         raise AssertionError("the part is over")
     assert budget.left() == pytest.approx(89)
+
+
+def test_cupy_is_given_arrays_of_its_own_and_asked_for_them_back(monkeypatch):
+    """CuPy itself needs a GPU; this stand-in takes no array of NumPy for one of its own, as CuPy does."""
+
+    class Array:
+        __module__ = "cupy"
+
+        def __init__(self, x):
+            self.x, self.shape, self.dtype = x, x.shape, x.dtype
+
+    cupy = ModuleType("cupy")
+    cupy.ndarray, cupy.asarray, cupy.asnumpy = Array, Array, lambda array: array.x
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+
+    def on_device(q, k, v):
+        assert all(isinstance(x, Array) for x in (q, k, v)), "arrays of the device"
+        return Array(softmax(q.x, k.x, v.x))
+
+    attention = found(on_device)
+    assert (attention.library, attention.dtypes) == ("cupy", ("float64", "float32", "float16"))
+    rows = np.random.default_rng(0).standard_normal((3, 24, 8))
+    assert np.allclose(attention(*rows), softmax(*rows))
+    assert np.abs(attention(*rows, dtype="float16") - softmax(*rows)).max() > 1e-5
+    with pytest.raises(Misfit, match="returns ndarray, no CuPy array"):
+        found(lambda q, k, v: softmax(q.x, k.x, v.x), library="cupy")
+    with pytest.raises(Misfit, match="returns numbers of dtype int64"):
+        found(lambda q, k, v: Array(v.x.astype("int64")), library="cupy")

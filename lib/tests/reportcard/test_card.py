@@ -1,7 +1,10 @@
 """The whole card: as text, as data, as one page; in time, and the same for the same seed."""
 
 import json
+import os
+import random
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -89,6 +92,45 @@ def test_the_time_is_kept_but_for_one_call(monkeypatch, cost, seconds):
         with pytest.raises(ValueError, match="seconds = 60: is too short to find out how this attention is called"):
             report(clock.slow(stand_ins.softmax), width=18, seconds=seconds, n=512)
     assert clock.now <= seconds + max(clock.calls)
+
+
+def test_with_too_little_time_what_was_seen_so_far_is_said(monkeypatch):
+    clock = Clock(1.0)
+    monkeypatch.setattr(_callables, "monotonic", clock)
+    with pytest.raises(ValueError, match=r"is too short .* \(so far: attention: returns the shape \(23, 130\)"):
+        report(clock.slow(lambda q, k, v: v[:-1]), seconds=0.5)
+
+
+def test_what_was_not_looked_at_is_no_yes(monkeypatch):
+    clock = Clock(0.5)
+    monkeypatch.setattr(_callables, "monotonic", clock)
+    found = report(clock.slow(stand_ins.softmax), width=18, seconds=4, n=512, lines=["numerics"])["numerics"]
+    assert found.verdict == "not judged"
+    assert found.says.startswith("No fault was found, but not all was looked at. The time was too short for all about ")
+
+
+@pytest.mark.slow
+def test_nothing_global_changes():
+    """No flag, no global generator, no setting of NumPy, and nothing of JAX, whether float64 is on there or not."""
+    jax = pytest.importorskip("jax")
+
+    before = jax.config.jax_enable_x64
+
+    def state():
+        drawn = np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002 - whether it was used is asked
+        settings = np.geterr(), np.get_printoptions(), warnings.filters[:], dict(os.environ), sys.path[:]
+        return drawn, settings, dict(jax.config.values)
+
+    try:
+        for precise in (False, True):
+            jax.config.update("jax_enable_x64", precise)
+            kept = state()
+            found = report(jax.nn.dot_product_attention, width=18, seconds=1000, lines=["selects"], n=128)
+            assert state() == kept
+            assert found.called["dtype"] == ("float64" if precise else "float32")
+            assert found.called["library"] == "jax"
+    finally:
+        jax.config.update("jax_enable_x64", before)
 
 
 def test_with_little_time_it_looks_at_fewer_tokens_and_says_so(monkeypatch):

@@ -160,10 +160,43 @@ def test_causal_attention_sees_what_is_before_and_shows_a_spread():
     assert "by the mark's place" in found["separates"].says
 
 
-def test_accumulation_in_half_precision_is_seen():
-    line = card(stand_ins.half_inside, "numerics", width=10)["numerics"]
+# Broken in one place each, and what the card says about it: nothing crashes, and no output looks odd.
+TOLD = {
+    "wrong_normaliser": "of 31 tokens the weights of a row sum to 1 only up to 0.",
+    "normalised_over_queries": "of 31 tokens the weights of a row sum to 1 only up to",
+    "normaliser_of_the_row_before": "of 31 tokens the weights of a row sum to 1 only up to",
+    "normaliser_without_last": "of 31 tokens the weights of a row sum to 1 only up to",
+    "sums_of_sizes": "where scores have both signs, of 31 tokens the weights of a row sum to 1 only up to",
+    "without_maximum": "scores of 10,000 make its outputs NaN or inf",
+    "not_rescaled": "of 127 tokens the weights of a row sum to 1 only up to",
+    "padded": "of 31 tokens the weights of a row sum to 1 only up to",
+    "whole_blocks": "among 127 tokens places count, among others they do not",
+    "without_last": "no token sees the token 512 of 512, itself included",
+    "one_ahead": "it looks one token ahead, as with a mask off by one",
+    "half_inside": "inside it computes with about the digits of float16",
+    "half_scores": "inside it computes with about the digits of float16",
+    "half_weights": "inside it computes with about the digits of float16",
+    "half_normaliser": "inside it computes with about the digits of float16",
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_broken_is_told(name):
+    line = card(getattr(stand_ins, name), "numerics", width=10, n=128)["numerics"]
+    assert line.says.startswith("Not as it should be: " + TOLD[name])
+    assert ";" not in line.says.partition(". ")[0]  # and of nothing else
     assert line.verdict == "partly"
-    assert "inside it computes with about the digits of float16" in line.says
+
+
+SOUND = ("softmax", "scaled", "linear", "several", "in_blocks", "cosine", "largest", "window", "causal")
+
+
+@pytest.mark.parametrize("name", [*SOUND, "single_inside"])
+def test_what_is_sound_is_not_blamed(name):
+    line = card(getattr(stand_ins, name), "numerics", width=10, n=128)["numerics"]
+    assert line.says.startswith("Rows, order, lengths and heads are as they should be. ")
+    assert line.verdict == "yes"
+    assert ("Inside it computes with about the digits of float32" in line.says) == (name == "single_inside")
 
 
 @pytest.mark.parametrize(
