@@ -13,8 +13,10 @@ from attnsep.figures.pictures import (
     datasets,
     eight_patterns,
     four_layers,
+    in_a_crowd,
     kronecker,
     one_pass,
+    pairs_that_come_back,
     placed,
     proportions,
 )
@@ -40,10 +42,12 @@ __all__ = [
     "four_layers",
     "heat_maps",
     "images",
+    "in_a_crowd",
     "kronecker",
     "level_maps",
     "matrices",
     "one_pass",
+    "pairs_that_come_back",
     "placed",
     "proportions",
 ]

@@ -8,7 +8,8 @@ import numpy as np
 from attnsep.arrays import to_numpy
 from attnsep.attention.attend import values
 from attnsep.figures._drawing import WIDTH, draw_rule, finished, ink, style, typeset
-from attnsep.figures.grammar import BOUND, BOUND_DASH, CROWD, MARK, PLAIN, Rule, axis_name, look_of
+from attnsep.figures.grammar import BOUND, BOUND_DASH, CROWD, MARK, PLAIN, Curve, Rule, axis_name, look_of
+from attnsep.figures.plots import chart
 from attnsep.paper.network import network
 from attnsep.paper.tokens import PATTERNS, Law
 
@@ -170,6 +171,51 @@ def placed(points, *, title):
         axis.set_xticks([0, 1, 2, edge], ["0", "1", "2", "infinite"])
         axis.set_yticks([0, 0.5, 1])
         return finished(figure, title)
+
+
+def in_a_crowd(n, own, known, *, title):
+    """Draw the weight of the mark under somebody's attention as the crowd grows, beside attentions that are known.
+
+    Parameters
+    ----------
+    n : sequence of int, length k
+        Numbers of tokens.
+    own : sequence of float, length k
+        The mark's weight in its own row.
+    known : dict of str to sequence of float
+        The same by mechanism.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    others = [Curve(x=n, y=weights, mechanism=name) for name, weights in known.items()]
+    half = Rule(y=0.5, words="half of the weight")
+    things = [*others, Curve(x=n, y=own, words="this one"), half]
+    return chart(things, x="n", y="weight", x_scale="log", y_scale="log", title=title)
+
+
+def pairs_that_come_back(pairs, losses, floors, *, title):
+    """Draw which share of a value comes back with its key, beside the most that the rank of the weights allows.
+
+    Parameters
+    ----------
+    pairs : sequence of int, length k
+        How many pairs are told apart.
+    losses, floors : sequence of float, length k
+        Half the mean squared distance of an answer from its value, and the least one for the rank; ½ is nothing.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    own, most = ([max(0.0, 1 - 2 * loss) for loss in found] for found in (losses, floors))
+    bound = Curve(x=pairs, y=most, role="bound", words="most for its rank")
+    return chart([bound, Curve(x=pairs, y=own, words="this one")], x="pairs", y="recalled", x_scale="log", title=title)
 
 
 def _cell(axis, row, column, entry, colour):

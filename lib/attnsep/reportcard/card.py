@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from attnsep import figures
 from attnsep.attention.attend import attend
 from attnsep.attention.kernels import require_kernel
 from attnsep.checks import require_choice, require_instance, require_integer, require_items, require_positive, text_of
@@ -343,32 +344,28 @@ img {{ max-width: 100%; height: auto; }}
 
 
 def _pictures(card):
-    """Return the mark's weight in a growing crowd, beside softmax and linear attention, and what is recalled."""
-    lines = {line.name: line for line in card.lines}
+    """Return the card's pictures as images inside the page; nothing where matplotlib is not installed."""
     try:
-        from attnsep.figures import Curve, Rule, chart
+        return "".join(_image(drawn, words) for drawn, words in _drawn(card))
     except ImportError:
         return ""
+
+
+def _drawn(card):
+    """Return the card's pictures and what they show in words: the mark in a growing crowd, and what is recalled."""
+    numbers = {line.name: line.numbers.get("sizes") for line in card.lines}
     found = []
-    if sizes := lines["sees"].numbers.get("sizes") if "sees" in lines else None:
+    if sizes := numbers.get("sees"):
         n = [row["n"] for row in sizes]
-        curves = [
-            Curve(x=n, y=[tokens.weights(x, STRONG, kernel).p for x in n], mechanism=kernel)
-            for kernel in ("softmax", "linear")
-        ]
-        own = Curve(x=n, y=[row["weight"] for row in sizes], words="this one")
-        drawn = chart(
-            [*curves, own, Rule(y=0.5, words="half of the weight")],
-            x="n", y="weight", x_scale="log", y_scale="log", title="How loud is the mark in a growing crowd?",
-        )  # fmt: skip
-        found.append((drawn, f"{lines['sees'].says} For comparison softmax and linear attention."))
-    if sizes := lines["recalls"].numbers.get("sizes") if "recalls" in lines else None:
-        pairs = [row["pairs"] for row in sizes]
-        own = Curve(x=pairs, y=[max(0.0, 1 - 2 * row["loss"]) for row in sizes], words="this one")
-        most = Curve(x=pairs, y=[1 - 2 * row["floor"] for row in sizes], role="bound", words="most for its rank")
-        drawn = chart([most, own], x="pairs", y="recalled", x_scale="log", title="How much of a value comes back?")
-        found.append((drawn, lines["recalls"].says))
-    return "".join(_image(drawn, words) for drawn, words in found)
+        known = {kernel: [tokens.weights(x, STRONG, kernel).p for x in n] for kernel in ("softmax", "linear")}
+        own = [row["weight"] for row in sizes]
+        drawn = figures.in_a_crowd(n, own, known, title="How loud is the mark in a growing crowd?")
+        found.append((drawn, f"{card['sees'].says} For comparison softmax and linear attention."))
+    if sizes := numbers.get("recalls"):
+        pairs, losses, floors = ([row[name] for row in sizes] for name in ("pairs", "loss", "floor"))
+        drawn = figures.pairs_that_come_back(pairs, losses, floors, title="How much of a value comes back?")
+        found.append((drawn, card["recalls"].says))
+    return found
 
 
 def _image(drawn, words):

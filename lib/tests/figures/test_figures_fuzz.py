@@ -128,6 +128,16 @@ FIGURES = {
         "shares": some({"softmax": [1.0, 0.5], "linear": [0.1, 1e-300]}),
         "level": some(figures.Rule(x=0.3, words="enough")),
     },
+    figures.in_a_crowd: {
+        "n": some([64, 128]),
+        "own": some([0.5, 1.0]),
+        "known": some({"softmax": [0.6, 0.7]}, {"linear": [0.1, 0.01]}),
+    },
+    figures.pairs_that_come_back: {
+        "pairs": some([4, 16]),
+        "losses": some([0.1, 0.6]),
+        "floors": some([0.0, 0.1]),
+    },
     figures.placed: {"points": some({"mine": (0.1, 1.0)}, {"mine": (float("inf"), 0.0), "yours": (1.2, 0.9)})},
     figures.datasets: {
         "arrays": some({"D_0": np.eye(4), "D_1": np.ones((6, 4))}),

@@ -8,7 +8,7 @@ import pytest
 
 from attnsep import figures
 from attnsep.figures import pictures
-from attnsep.figures.grammar import CROWD, MARK
+from attnsep.figures.grammar import BOUND, CROWD, MARK, PLAIN, look_of
 from attnsep.paper import tokens
 from attnsep.paper.network import signs
 from attnsep.paper.tokens import PATTERNS, TokenData
@@ -72,6 +72,29 @@ def test_attentions_are_placed_by_growth_and_recall():
     words = {text.get_text(): text.xy for text in axis.texts if hasattr(text, "xy")}
     assert words == {"one\ntwo": (0.1, 1.0), "three": (1.2, 0.0), "four": (3.0, 1.0)}
     assert [label.get_text() for label in axis.get_xticklabels()][-1] == "infinite"
+
+
+def test_ones_own_attention_stands_beside_known_ones():
+    n, own, known = [64, 128, 256], [0.5, 0.4, 0.3], {"softmax": [0.6, 0.7, 0.8], "linear": [0.03, 0.02, 0.01]}
+    figure = figures.in_a_crowd(n, own, known, title="How loud?")
+    (axis,) = figure.axes
+    assert (axis.get_xscale(), axis.get_yscale(), figure.get_suptitle()) == ("log", "log", "How loud?")
+    lines = {line.get_color(): line.get_xydata().tolist() for line in axis.lines}
+    for ink, weights in [(PLAIN.colour, own), *((look_of(name).colour, found) for name, found in known.items())]:
+        assert lines[ink] == [[*map(float, point)] for point in zip(n, weights, strict=True)]
+    assert {text.get_text() for text in axis.texts} == {"this one", "softmax", "linear", "half of the weight"}
+    assert [0.5, 0.5] in [[*line.get_ydata()] for line in axis.lines]
+
+
+def test_what_comes_back_is_twice_the_loss_less_and_never_below_nothing():
+    pairs, losses, floors = [4, 16, 64], [0.0, 0.25, 0.75], [0.0, 0.125, 0.375]
+    figure = figures.pairs_that_come_back(pairs, losses, floors, title="How much?")
+    (axis,) = figure.axes
+    assert (axis.get_xscale(), axis.get_yscale(), figure.get_suptitle()) == ("log", "linear", "How much?")
+    lines = {line.get_color(): line.get_xydata().tolist() for line in axis.lines}
+    assert lines[PLAIN.colour] == [[4.0, 1.0], [16.0, 0.5], [64.0, 0.0]]
+    assert lines[BOUND] == [[4.0, 1.0], [16.0, 0.75], [64.0, 0.25]]
+    assert {text.get_text() for text in axis.texts} == {"this one", "most for its rank"}
 
 
 def test_datasets_show_every_entry_and_differ_in_the_mark_alone():

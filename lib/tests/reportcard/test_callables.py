@@ -145,6 +145,56 @@ def test_one_that_takes_many_tokens_alone_is_given_as_many():
     assert found(long, library="numpy").length == 64
 
 
+def test_spacings_are_those_of_the_formats():
+    assert [*_callables.SPACINGS] == [*_callables.DTYPES]
+    for name in ("float64", "float32", "float16"):
+        assert _callables.SPACINGS[name] == np.finfo(name).eps
+    assert _callables.SPACINGS["bfloat16"] == 2**-7  # eight bits of a fraction, one of them not stored
+
+
+def test_what_one_dtype_answers_is_no_rule_for_another():
+    def single(q, k, v):
+        return softmax(q, k, v) if q.dtype == np.float32 else {}
+
+    assert found(single, library="numpy").dtype == "float32"
+
+
+def test_a_long_message_is_cut_and_one_without_words_is_said():
+    def long(q, k, v):
+        raise KeyError("x" * 300)
+
+    def silent(q, k, v):
+        raise ValueError
+
+    with pytest.raises(Misfit) as error:
+        found(long, library="numpy")
+    assert f"('{'x' * 159} …)" in str(error.value)
+    with pytest.raises(Misfit, match=r"raises ValueError \(no message\)"):
+        found(silent, library="numpy")
+    assert _callables.first_line(ValueError("\n  one.\ntwo")) == "one"
+
+
+def test_layouts_are_tried_with_scores_of_the_size_of_one():
+    seen = []
+
+    def looking(q, k, v):
+        seen.append(float((q @ k.T).std()))
+        return softmax(q, k, v)
+
+    adapted(looking, library="numpy", width=200, budget=Budget(60))
+    assert 0.9 < seen[0] < 1.1
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_one_row_that_looks_at_others_is_enough(place):
+    def one_row(q, k, v):
+        out = v.copy()
+        out[place] = v.mean(axis=0)
+        return out
+
+    assert found(one_row, library="numpy").layout == "nd"
+
+
 def test_the_own_library_is_taken_and_a_missing_one_is_named(monkeypatch):
     assert found(softmax, library=None).library == "numpy"
     monkeypatch.setitem(sys.modules, "cupy", None)
@@ -291,6 +341,17 @@ def test_a_budget_ends_a_part_and_predicts_by_the_power_seen_last(monkeypatch):
     budget.note(128, 4.0)
     assert (budget.expected(64), budget.expected(128)) == (1, 4)
     assert budget.expected(256) == pytest.approx(16)
+    budget.forget()
+    assert budget.expected(256) == 0
+    for n, cost in ((64, 2.0), (64, 2.0), (128, 1.0), (128, 1.0)):
+        budget.note(n, cost)
+    assert budget.expected(1024) == 1  # cost that fell is not taken to fall on
+    for cost in (64.0, 64.0):
+        budget.note(256, cost)
+    assert budget.expected(512) == 256  # nor to grow faster than by the square
+    budget.forget()
+    for n, cost in ((64, 5.0), (64, 1.0), (128, 9.0), (128, 4.0)):
+        budget.note(n, cost)
     with budget.part(0.1):
         assert budget.left() == pytest.approx(10)
         with pytest.raises(Late):

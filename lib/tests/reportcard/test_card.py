@@ -3,13 +3,16 @@
 import json
 import os
 import random
+import struct
 import sys
 import warnings
+from base64 import b64decode
 
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
+from attnsep.paper import tokens
 from attnsep.reportcard import _callables, _lines, card
 from attnsep.reportcard.card import Card, Line, failed, named, report
 from lib.tests.reportcard import stand_ins
@@ -51,6 +54,34 @@ def test_the_page_needs_no_other_file_and_no_script(whole):
     assert all(image["src"].startswith("data:image/png;base64,") and image["alt"] for image in page.select("img"))
     assert "url(" not in text
     assert "@import" not in text
+
+
+def test_the_pictures_show_the_numbers_of_the_card(whole):
+    (crowd, heard), (back, recalled) = card._drawn(whole)
+    assert heard == whole["sees"].says + " For comparison softmax and linear attention."
+    assert recalled == whole["recalls"].says
+    sizes, pairs = whole["sees"].numbers["sizes"], whole["recalls"].numbers["sizes"]
+    own = [[row["n"], row["weight"]] for row in sizes]
+    softmax, linear = (
+        [[row["n"], tokens.weights(row["n"], "0.7", kernel).p] for row in sizes] for kernel in ("softmax", "linear")
+    )
+    drawn = [line.get_xydata().tolist() for line in crowd.axes[0].lines]
+    assert all(line in drawn for line in (own, softmax, linear))
+    drawn = [line.get_xydata().tolist() for line in back.axes[0].lines]
+    assert [[row["pairs"], 1 - 2 * row["loss"]] for row in pairs] in drawn
+    assert [[row["pairs"], 1 - 2 * row["floor"]] for row in pairs] in drawn
+    images = BeautifulSoup(whole.html(), "html.parser").select("img")
+    assert [image["alt"] for image in images] == [heard, recalled]
+    sizes = [struct.unpack(">II", b64decode(image["src"].partition(",")[2])[16:24]) for image in images]
+    assert {width for width, _ in sizes} == {int(5.6 * 120)}
+
+
+def test_a_card_without_numbers_or_without_matplotlib_has_no_pictures(whole, monkeypatch):
+    assert card._drawn(Card("x", {}, (Line("sees", "not judged", "", {}), Line("selects", "no", "", {})))) == []
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = BeautifulSoup(whole.html(), "html.parser")
+    assert not page.select("img")
+    assert len(page.select("tbody tr")) == 6
 
 
 def test_a_page_links_to_the_chapters_where_the_address_is_known(whole, monkeypatch):
