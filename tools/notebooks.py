@@ -35,7 +35,8 @@ REFUSED = """\
 A check is another one or became weaker; nothing was stored. If that is right, say why:
 make notebooks REASON="{}: why"
 (for several reasons: python -m tools.notebooks --reason "claim claim: why" --reason "claim: why")"""
-PICTURE = ("index", "fig-index-crowd")  # the chapter and the name of the figure that README.md shows
+# What README shows: the name of a figure, by its chapter.
+PICTURES = {"index": "fig-index-crowd", "your-own-attention": "fig-your-own-attention"}
 
 
 def with_launch_cell(notebook):
@@ -167,9 +168,9 @@ def main(chapter=None, reasons=()):
         if problems:
             print(*problems, "Nothing was stored.", sep="\n", file=sys.stderr)
             return 1
-        chapter, name = PICTURE
-        if (path := CHAPTERS / f"{chapter}.ipynb") in texts:
-            texts[ROOT / "assets" / f"{chapter}.png"] = picture(texts[path], name)
+        for shown, name in PICTURES.items():
+            if (path := CHAPTERS / f"{shown}.ipynb") in texts:
+                texts[ROOT / "assets" / f"{shown}.png"] = picture(texts[path], name)
         readme = ROOT / "README.md"
         texts[readme] = with_status(readme.read_text(encoding="utf-8"), status_line())
     texts |= {target: record, ratchet_path(): ratchet}

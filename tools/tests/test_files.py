@@ -163,8 +163,9 @@ def test_this_python_is_good_enough():
     assert missing() is None
 
 
-def test_readme_shows_the_figure_of_the_chapter():
-    chapter, name = notebooks.PICTURE
+@pytest.mark.parametrize("chapter", notebooks.PICTURES)
+def test_readme_shows_the_figure_of_the_chapter(chapter):
+    name = notebooks.PICTURES[chapter]
     found = notebooks.picture((files.CHAPTERS / f"{chapter}.ipynb").read_text(encoding="utf-8"), name)
     assert found.startswith(b"\x89PNG")
     assert (files.ROOT / "assets" / f"{chapter}.png").read_bytes() == found
