@@ -11,7 +11,8 @@ function choosable(box) {
   const rows = [...box.querySelectorAll("tbody tr")];
   const names = heads.map((head) => head.textContent);
   const text = (row, column) => row.cells[column].textContent;
-  const kind = (row, column) => text(row, column).split(",")[0]; // "exact, 24 cases" is of the kind "exact"
+  // "proved; exact, 24 cases" is of the kinds "proved" and "exact"
+  const kinds = (row, column) => text(row, column).split(",")[0].split("; ");
 
   const bar = document.createElement("p");
   bar.className = "table-filters";
@@ -19,9 +20,9 @@ function choosable(box) {
     const column = names.indexOf(name);
     const list = document.createElement("select");
     list.append(new Option("all", ""));
-    for (const value of new Set(rows.map((row) => kind(row, column)))) list.append(new Option(value));
+    for (const value of new Set(rows.flatMap((row) => kinds(row, column)))) list.append(new Option(value));
     bar.append(labelled(name, list));
-    return { list, fits: (row) => !list.value || kind(row, column) === list.value };
+    return { list, fits: (row) => !list.value || kinds(row, column).includes(list.value) };
   });
   const word = document.createElement("input");
   word.type = "search";

@@ -14,6 +14,7 @@ from attnsep.claims import LEDGER
 from attnsep.ledger.framework import UNROUNDED, Claim
 from attnsep.ledger.ratchet import parts
 from tools import minutes, symbols, written
+from tools.blocks import BLOCK, REPAIR, blocks
 from tools.files import ROOT
 
 MOST_LINES = 20
@@ -21,8 +22,6 @@ SHORTEST_ALT = 30
 COMMANDS = {"get_ipython", "subprocess", "system", "popen"}  # what runs commands and magics, as plain Python
 READER_TAGS = {"hide-cell", "hide-input"}
 STATEMENT = re.compile(r"\{prf:(?!proof|ref)")
-BLOCK = re.compile(r"^(`{3,})\{prf:(?!proof|ref)(\w+)\}([^\n]*)\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
-REPAIR = "What is true instead: {prf:ref}`"  # a false statement leads on, so that nobody quotes it as ours
 FORBIDDEN_OUTPUT = {
     "an absolute path": re.compile(
         r"(?<![\w.:/<])/(?:home|root|usr|tmp|opt|var|private|mnt|Users|content|work)/|[A-Z]:\\\\"
@@ -607,8 +606,6 @@ def level_problems(ledger=LEDGER):
     found = []
     for claim in filter(_is_claim, ledger.values()):
         trees = [tree for _, tree in parts(claim)]
-        if claim.level == "proved":
-            found.append(f"{claim.id}: level proved, but no proof assistant has checked anything here yet")
         if claim.level in UNROUNDED:
             found += [f"{claim.id}: {what}, so it is not {claim.level}" for tree in trees for what in _roundings(tree)]
         reads = any(isinstance(node, ast.Attribute) and node.attr in STORED for t in trees for node in ast.walk(t))
@@ -625,7 +622,7 @@ def limit_problems(ledger=LEDGER):
     return [
         f"{claim.id}: speaks of a limit; its `assumes` must say where that was checked"
         for claim in filter(_is_claim, ledger.values())
-        if claim.level not in ("proved", "certified")
+        if claim.level != "certified"
         and LIMIT.search(claim.statement)
         and not re.search("checked|tried", claim.assumes)
     ]
@@ -653,24 +650,24 @@ def closure_problems(notebooks, ledger=LEDGER):
     Every entry has a statement block in its chapter, labelled with its id, that shows its statement word for word and
     names its mark; every claim has a ``check`` there; every label and check names an entry; `uses` has no cycle.
     """
-    blocks, checked, found = {}, {}, []
+    places, checked, found = {}, {}, []
     for name, notebook in notebooks.items():
         checked[name] = _checks(notebook)
         text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
         if len(BLOCK.findall(text)) != len(STATEMENT.findall(text)):
             found.append(f"{name}: a prf directive that is no block of backticks at the start of a line")
-        for label, title, body in _blocks(notebook):
-            if label in blocks:
-                found.append(f"{name}: the label {label!r} stands twice")
-            blocks[label] = (name, title, body)
+        for block in blocks(notebook):
+            if block.label in places:
+                found.append(f"{name}: the label {block.label!r} stands twice")
+            places[block.label] = name, block
         found += [f"{name}: check({id!r}) names no claim" for id in checked[name] if not _is_claim(ledger.get(id))]
     found += [
-        f"{blocks[label][0]}: the label {label!r} names nothing in the ledger"
-        for label in blocks
+        f"{chapter}: the label {label!r} names nothing in the ledger"
+        for label, (chapter, _) in places.items()
         if label not in ledger
     ]
     for entry in ledger.values():
-        found += _entry_problems(entry, blocks, checked)
+        found += _entry_problems(entry, places, checked)
     return found + _uses_problems(ledger)
 
 
@@ -678,33 +675,24 @@ def _is_claim(entry):
     return isinstance(entry, Claim)
 
 
-def _entry_problems(entry, blocks, checked):
-    chapter, title, body = blocks.get(entry.id, (None, "", ""))
+def _entry_problems(entry, places, checked):
+    chapter, block = places.get(entry.id, (None, None))
     if chapter != entry.chapter:
         yield f"{entry.id}: no statement block in its chapter {entry.chapter!r} has this label"
         return
-    options, _, shown = body.partition("\n\n")
     refuted = getattr(entry, "expect", "holds") == "refuted"
-    shown, repair, _ = shown.partition(REPAIR) if refuted else (shown, REPAIR, "")
+    shown, repair, _ = block.words.partition(REPAIR) if refuted else (block.words, REPAIR, "")
     if entry.statement.split() != shown.split():
         yield f"{entry.id}: the chapter's statement is not word for word the ledger's"
     classes = f"mark-{entry.mark}" + (" refuted" if refuted else "")
-    if f":class: {classes}" not in options.splitlines():
+    if f":class: {classes}" not in block.options:
         yield f"{entry.id}: its block must have the class {classes}"
-    if refuted != ("false" in title.split()) or not repair:
+    if refuted != ("false" in block.title.split()) or not repair:
         yield f"{entry.id}: the title of a false statement, and of no other, says false, and it ends with {REPAIR!r}"
-    if entry.mark not in title:
+    if entry.mark not in block.title:
         yield f"{entry.id}: the title of its block must name its mark, {entry.mark}"
     if _is_claim(entry) and entry.id not in checked[chapter]:
         yield f"{entry.id}: its chapter never calls check({entry.id!r})"
-
-
-def _blocks(notebook):
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            for _, _, title, body in BLOCK.findall(cell.source):
-                label = re.search(r"^:label:\s*(\S+)", body, re.MULTILINE)
-                yield (label[1] if label else "(none)"), title, body
 
 
 def _checks(notebook):

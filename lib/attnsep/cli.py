@@ -481,7 +481,7 @@ def _claims(options):
 def _entry(entry, record):
     fields = ("id", "mark", "source", "level", "expect", "chapter", "statement", "assumes", "uses", "control")
     verdict = record.get(entry.id, {}).get("verdict", "not run")
-    return {name: getattr(entry, name) for name in fields} | {"verdict": verdict}
+    return {name: getattr(entry, name) for name in fields} | {"proved": entry.is_proved, "verdict": verdict}
 
 
 def _verify(options):

@@ -51,6 +51,10 @@ IN_OTHER_TESTS = (
         "learn.grid.run_grid": "training/test_grid.py",
     }
     | {
+        f"ledger.proofs.{name}": "ledger/test_proofs.py"
+        for name in ("digest", "is_proved", "proofs_path", "read_proofs")
+    }
+    | {
         f"ledger.ratchet.{name}": "ledger/test_ratchet.py"
         for name in (
             "ratchet_path",

@@ -599,7 +599,6 @@ INPUTS = {
         [(altered(id),) for id in ("golden-ratio-law", "cost-memory", "recall-learnt")],
         [
             ((altered("golden-ratio-law", level="exact"),), "golden_ratio_law calls math.log", 5),
-            ((altered("tensor-trick", level="proved"),), "no proof assistant"),
             (
                 (altered("main-theorem-worked-instance", level="certified"),),
                 "a constant has the float 0.00346450383",

@@ -89,6 +89,8 @@ RUNS = {
     "fuzz": ["tools.steps fuzz"],
     "mutants": [".venv-mutants/bin tools.mutants"],
     "noticed": ["tools.noticed"],
+    "prove": [". tools/environment.py", ". tools.prove"],
+    "prove-all": [". tools/environment.py", ". tools.prove --all"],
     "gpu": [". tools/environment.py", ". tools.gpu --backend cupy --result "],
     "release": ["tools.release "],
     "pdf": ["tools.steps book", "tools.pdf _build/html _build/book.pdf"],

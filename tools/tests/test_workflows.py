@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from attnsep.claims import LEDGER
+from tools import coq
 from tools.files import ROOT
 from tools.tests.test_makefile import make, verbs
 
@@ -28,7 +29,7 @@ ANYTIME, LINUX, BOTH = "push pull_request", ["ubuntu-latest"], ["ubuntu-latest",
 WEEKLY = "schedule workflow_dispatch"
 # What runs when and where, written once more: who takes a job, a verb or a system out does it twice.
 RUNS = {
-    "test": (ANYTIME, {"test": (BOTH, ["test"])}),
+    "test": (ANYTIME, {"test": (BOTH, ["test"]), "prove": (LINUX, ["prove"])}),
     "versions": (
         ANYTIME,
         {"versions": (LINUX, ["test-oldest", "test-newest", "test-cupy", "test-strict", "test-oracles"])},
@@ -37,7 +38,7 @@ RUNS = {
         WEEKLY,
         {"weekly": (BOTH, ["test", "test-newest", "fuzz"]), "hostile": (LINUX, ["test-hostile"])}
         | {"planted": (LINUX, ["test-planted"]), "lab": (LINUX, ["test-lab"]), "colab": (LINUX, ["test-colab"])}
-        | {verb: (LINUX, [verb]) for verb in ("repeat", "pdf")}
+        | {verb: (LINUX, [verb]) for verb in ("repeat", "pdf", "prove-all")}
         | {"mutants": (LINUX, ["mutants ONLY=${{ matrix.module }}:stored"])}
         | {"noticed": (LINUX, ["noticed ALL=1"])},
     ),
@@ -70,7 +71,7 @@ def runs_of(job):
     matrix = job.get("strategy", {}).get("matrix", {})
     rows = matrix.get("include", [])
     listed = matrix.get("verb") or [row["verb"] for row in rows]
-    called = [step["run"] for step in job["steps"] if "run" in step]
+    called = [step["run"] for step in job["steps"] if "run" in step and step["run"] != COQ]
     found = [word for line in called for word in (listed if line == "make ${{ matrix.verb }}" else [line[5:]])]
     systems = matrix["os"] if job["runs-on"] == "${{ matrix.os }}" else [job["runs-on"]]
     assert all(line.startswith("make ") for line in called)
@@ -80,6 +81,7 @@ def runs_of(job):
 
 JOB = {"strategy", "runs-on", "timeout-minutes", "steps"}
 MORE = {"publish": {"if", "permissions", "needs", "environment"}, "lock": {"permissions"}}
+MORE |= {"test": {"container"}, "weekly": {"container"}}
 STEP = {"uses", "with", "run", "env", "id"}
 
 
@@ -100,8 +102,23 @@ def test_a_job_has_the_code_and_a_python_before_it_runs_a_verb(path):
     for name, job in read(path)["jobs"].items():
         used = [step.get("uses", "make").partition("@")[0].removeprefix("actions/") for step in job["steps"]]
         if "make" in used:
-            assert used[:2] == ["checkout", "setup-python"], name
-            assert set(job["steps"][0].get("with", {})) <= {"fetch-depth", "ref"}
+            if "container" in job:
+                assert used == ["make", "checkout", "make"], name
+            else:
+                assert used[:2] == ["checkout", "setup-python"], name
+                assert set(job["steps"][0].get("with", {})) <= {"fetch-depth", "ref"}
+
+
+COQ = "apt-get update && apt-get install --yes --no-install-recommends coq libcoq-coquelicot make python3"
+
+
+@pytest.mark.parametrize("name", ["test", "weekly"])
+def test_proofs_are_checked_in_a_pinned_debian_with_what_the_verb_says_is_needed(name):
+    (job,) = [job for job in read(ROOT / f".github/workflows/{name}.yml")["jobs"].values() if "container" in job]
+    assert re.fullmatch(r"debian:bookworm-\d{8}", job["container"])
+    assert job["steps"][0] == {"run": COQ}
+    (needed,) = re.findall(r"Debian: apt-get install --no-install-recommends (.*)\)", coq.NEEDED)
+    assert {*needed.split()} <= {*COQ.split()}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

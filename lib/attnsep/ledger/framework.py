@@ -28,6 +28,7 @@ from attnsep.arrays import backend_name, common_namespace, given_namespace, name
 from attnsep.checks import require_choice, require_double, require_instance, require_integer, require_items, text_of
 from attnsep.files import write
 from attnsep.kinds import Namespace
+from attnsep.ledger.proofs import PROVED, is_proved
 from attnsep.ledger.words import OPPOSITE, Badge
 from attnsep.processes import ENDED, FreshProcesses
 from attnsep.tables import shown
@@ -35,14 +36,13 @@ from attnsep.tables import shown
 MARKS = ("source", "completed", "extension")
 
 
-LEVELS = ("proved", "certified", "exact", "computed", "verified", "sampled", "measured")  # from strong to weak
+LEVELS = (PROVED, "certified", "exact", "computed", "verified", "sampled", "measured")  # from strong to weak
 
 
-UNROUNDED = (
-    "proved",
-    "certified",
-    "exact",
-)  # their margins are whole numbers or fractions, and no tolerance is allowed
+CHECKED = LEVELS[1:]  # those of a check; that a statement is proved is what `make prove` found
+
+
+UNROUNDED = ("certified", "exact")  # their margins are whole numbers or fractions, and no tolerance is allowed
 
 
 ROUNDING = 1e-13  # of a closed form in doubles; a smaller margin needs a tolerance that the case states
@@ -60,7 +60,7 @@ class Case:
     ----------
     margin : int, Fraction or float
         Slack relative to the bound (or to the compared value); NaN leaves the case undecided.  A whole number or a
-        fraction stays what it is: at the levels proved, certified and exact no other margin is allowed.
+        fraction stays what it is: at the levels certified and exact no other margin is allowed.
     tolerance : float
         Rounding that the margin may hide; 0 at those levels.
     reached : dict
@@ -142,6 +142,23 @@ class Claim(Definition):
     cases: Callable
     tests: tuple | str
     coarse: tuple = ()
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether Coq has proved this statement, word for word, and the check agrees that it holds."""
+        return self.expect == "holds" and is_proved(self.id, self.statement)
+
+    @property
+    def evidence(self) -> str:
+        """The levels of the proof, if there is one, and of the check, which a proof does not replace.
+
+        Examples
+        --------
+        >>> from attnsep.claims import LEDGER
+        >>> LEDGER["main-theorem"].evidence, LEDGER["main-theorem-classifies"].evidence
+        ('proved; computed', 'sampled')
+        """
+        return f"{PROVED}; {self.level}" if self.is_proved else self.level
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +305,7 @@ def claim(
     id, mark, source, statement, chapter : str
         As in `definition`.
     level : str
-        proved, certified, exact, computed, verified, sampled or measured.
+        certified, exact, computed, verified, sampled or measured; nobody types *proved*.
     control : str
         The one hypothesis that ``broken`` breaks, in words, with what the amount means.
     violations : sequence of float
@@ -318,7 +335,7 @@ def claim(
         If a field is empty, unknown or a claim has no control.
     """
     _require_fields(id, mark, source=source, statement=statement, chapter=chapter, control=control)
-    require_choice(f"{id}: level", level, LEVELS)
+    require_choice(f"{id}: level", level, CHECKED)
     require_choice(f"{id}: expect", expect, tuple(OPPOSITE))
     amounts = [require_double("violations", amount) for amount in require_items("violations", violations)]
     if not amounts or amounts != sorted(set(amounts)):

@@ -5,6 +5,7 @@ from html import escape
 
 from attnsep.checks import text_of
 from attnsep.ledger.framework import LEDGER, Claim
+from attnsep.ledger.proofs import PROVED
 from attnsep.tables import Table
 
 STEP, ROW, TOP = 36, 66, 40  # distances in the drawing: between statements, between chapters, above the first
@@ -89,11 +90,14 @@ class ClaimsMap:
 
 def _mark(entry, place):
     x, y = place[entry.id]
-    kind = f"{entry.level}, expected to be refuted" if _is_refuted(entry) else getattr(entry, "level", "definition")
+    kind = (
+        f"{entry.evidence}, expected to be refuted" if _is_refuted(entry) else getattr(entry, "evidence", "definition")
+    )
     words = f"{entry.id}: {entry.mark}, {kind}" + (f"; uses {', '.join(_uses(entry))}" if _uses(entry) else "")
     lines = "".join(_line(place, entry.id, id) for id in _uses(entry))
     if isinstance(entry, Claim):
         shape = f'<circle class="{"ring" if _is_refuted(entry) else "disc"}" cx="{x}" cy="{y}" r="7"/>'
+        shape += f'<circle class="{PROVED}" cx="{x}" cy="{y}" r="11"/>' if entry.is_proved else ""
     else:
         shape = f'<rect x="{x - 6}" y="{y - 6}" width="12" height="12"/>'
     return (

@@ -39,7 +39,7 @@ def card(chapter: str) -> Table:
     if not entries:
         raise ValueError(f"chapter = {text_of(chapter)}: the ledger has nothing for it")
     rows = [
-        (Link(e.id, e.chapter), e.mark, e.level if isinstance(e, Claim) else "definition", e.source) for e in entries
+        (Link(e.id, e.chapter), e.mark, e.evidence if isinstance(e, Claim) else "definition", e.source) for e in entries
     ]
     header = ("statement", "who says it", "evidence", "in the source card")
     return Table(header, tuple(rows), about="the claims of this page")
@@ -62,7 +62,7 @@ def claims_table(record: dict[str, dict[str, Any]] | None = None) -> Table:
     for entry in claims():
         row = record.get(entry.id)
         verdict, slack, control = _found(row) if row else ("not run", "", "")
-        tried = f"{entry.level}, {row['cases']} cases" if row else entry.level
+        tried = f"{entry.evidence}, {row['cases']} cases" if row else entry.evidence
         rows.append(
             (Link(entry.id, entry.chapter), entry.mark, tried, verdict, slack, control, entry.source, entry.chapter)
         )
@@ -162,11 +162,13 @@ def status_line(record=None):
     expected = [entry for entry in entries if record.get(entry.id, {}).get("as_expected")]
     levels = [entry.level for entry in entries]
     split = ", ".join(f"{levels.count(level)} {level}" for level in LEVELS if level in levels)
+    proved = sum(entry.is_proved for entry in expected)
     refuted = sum(entry.expect == "refuted" for entry in expected)
     failing = sum(bool(record.get(entry.id, {}).get("control_fails")) for entry in entries)
     alarms = [record[entry.id].get("alarm", 0.0) for entry in entries if entry.id in record]
     return (
         f"{len(expected)} of {len(entries)} claims came out as expected ({split}); "
+        f"{proved} of them are proved as well, and Coq has checked the proofs; "
         f"{refuted} of them are refuted, as expected of a sentence of the source card or of our reading of one; "
         f"{failing} of {len(entries)} controls turn the verdict over, as they must. " + alarm_sentence(alarms)
     )

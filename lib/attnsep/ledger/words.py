@@ -49,7 +49,7 @@ class Badge:
         --------
         >>> from attnsep.claims import verify
         >>> print(Badge(*verify(["silent-for-certain"])))
-        Holds – exact, 24 cases, n from 2 to 58. The tightest case meets its bound exactly.
+        Holds – proved; exact, 24 cases, n from 2 to 58. The tightest case meets its bound exactly.
         Broken on purpose: c is lower by 1e-09. Then it fails, as it must.
         """
         head, slack, control = _parts(self.evidence)
@@ -62,10 +62,10 @@ class Badge:
         found = self.evidence
         head, slack, control = _parts(found)
         verdict, figures = escape(head).split(" – ", 1)
-        kind = found.verdict if found.as_expected else "wrong"
+        kind, level = found.verdict if found.as_expected else "wrong", _levels(found).partition(";")[0]
         label, _, words = escape(control).partition(":")
         return (
-            f'<details class="check check-{kind} level-{found.claim.level}" data-claim="{found.claim.id}">'
+            f'<details class="check check-{kind} level-{level}" data-claim="{found.claim.id}">'
             f'<summary><span class="check-verdict">{verdict}</span> {figures}</summary>'
             f"<p>{escape(slack)}</p><p><em>{label}:</em>{words}</p></details>"
         )
@@ -73,8 +73,13 @@ class Badge:
 
 def _parts(evidence):
     """Return the verdict with what was tried, how much there is to spare, and what the control did."""
-    head = f"{evidence.verdict.capitalize()} – {evidence.claim.level}, {_counted(evidence.cases)}{_tried(evidence)}."
+    head = f"{evidence.verdict.capitalize()} – {_levels(evidence)}, {_counted(evidence.cases)}{_tried(evidence)}."
     return head, _slack(evidence) + _luck(evidence), _control(evidence)
+
+
+def _levels(evidence):
+    """Return the level of the check, and before it that of a proof, with which a check that refutes does not agree."""
+    return evidence.claim.evidence if evidence.verdict == "holds" else evidence.claim.level
 
 
 def _counted(cases):

@@ -42,6 +42,7 @@ def test_every_statement_is_one_link_to_its_place_with_one_line_for_each_use():
         assert link.find("title").text.startswith(f"{id}: {entry.mark}")
         assert len(link.findall("path")) == len(uses(id))
         assert (link.find("rect") is None) == isinstance(entry, Claim)
+        assert ("proved" in {dot.get("class") for dot in link.findall("circle")}) == getattr(entry, "is_proved", False)
 
 
 def test_lines_begin_and_end_at_their_marks():

@@ -26,7 +26,7 @@ def test_the_claims_table_shows_the_record():
     for id, row in rows.items():
         claim, found = LEDGER[id], record[id]
         assert (row["who says it"], row["chapter"]) == (claim.mark, claim.chapter)
-        assert row["evidence"] == f"{claim.level}, {found['cases']} cases"
+        assert row["evidence"] == f"{claim.evidence}, {found['cases']} cases"
         assert row["verdict"] == found["verdict"]
         assert row["in the source card"] == claim.source
         slack = "–" if found["margin"] is None else shown(found["margin"])
@@ -102,6 +102,8 @@ def test_the_status_counts_what_came_out_as_expected():
     words = tables.status_line()
     refuted = sum(entry.expect == "refuted" for entry in entries)
     assert words.startswith(f"{len(entries)} of {len(entries)} claims came out as expected (")
+    proved = sum(entry.evidence.startswith("proved; ") for entry in entries)
+    assert f"; {proved} of them are proved as well" in words
     assert f"; {refuted} of them are refuted" in words
     assert f"; {len(entries)} of {len(entries)} controls turn the verdict over" in words
     for level in framework.LEVELS:

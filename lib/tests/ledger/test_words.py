@@ -15,7 +15,12 @@ pytestmark = pytest.mark.usefixtures("nothing_set")
 
 BASE = Evidence(
     claim=SimpleNamespace(
-        id="a-claim", level="computed", expect="holds", control="n is lower by this", violations=(1, 2)
+        id="a-claim",
+        level="computed",
+        evidence="computed",
+        expect="holds",
+        control="n is lower by this",
+        violations=(1, 2),
     ),
     verdict="holds",
     margin=0.25,
@@ -67,6 +72,21 @@ def test_the_first_sentence_says_what_was_found(changes, found):
 def test_the_second_sentence_says_what_the_control_did(changes, expect, found):
     claim = SimpleNamespace(**(vars(BASE.claim) | {"expect": expect}))
     assert words.Badge(replace(BASE, claim=claim, **changes)).sentences[1].endswith(found)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "found", "colour"),
+    [
+        ("holds", "Holds – proved; sampled, 12 cases", "level-proved"),
+        ("refuted", "Refuted – sampled, 12 cases", "level-sampled"),
+        ("undecided", "Undecided – sampled, 12 cases", "level-sampled"),
+    ],
+)
+def test_a_proof_is_named_before_the_check_and_not_where_the_check_does_not_agree(verdict, found, colour):
+    claim = SimpleNamespace(**(vars(BASE.claim) | {"level": "sampled", "evidence": "proved; sampled"}))
+    badge = words.Badge(replace(BASE, claim=claim, verdict=verdict))
+    assert badge.sentences[0].startswith(found)
+    assert f" {colour}" in badge._repr_html_()
 
 
 @pytest.mark.parametrize("amounts", [("much", 0), (1, "little")])
