@@ -17,7 +17,7 @@ RESULT ?=
 VERB ?= check
 
 .DEFAULT_GOAL := help
-.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock lock-request test-oldest test-newest repeat test-cupy test-oracles cards test-colab test-hostile test-planted fuzz mutants noticed gpu release pdf address clean
+.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock lock-request test-oldest test-newest repeat test-cupy test-oracles cards test-colab test-hostile test-planted fuzz mutants noticed prove prove-all gpu release pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,16 @@ mutants: $(VENV)-mutants/.ready  ## change the library in one place at a time (o
 
 noticed: $(VENV)/.ready  ## change each number that a claim states, break each function that it tests: does its check notice? those that changed (ALL=1: all, an hour; ACCEPT=1: store also where less is noticed)
 	@$(RUN) tools.noticed $(if $(ALL),--all) $(if $(ACCEPT),--accept)
+
+prove:  ## let Coq check the proofs of proofs/, list their axioms, compare what they say with the book; a minute (ACCEPT="labels": both sides were read)
+	@$(FIND_PYTHON)
+	@$(PYTHON) tools/environment.py
+	@PYTHONPATH="$(CURDIR)/lib" $(PYTHON) -m tools.prove $(if $(ACCEPT),--accept "$(ACCEPT)")
+
+prove-all:  ## let Coq's second kernel check them again, and break definitions and hypotheses: does a proof break? half an hour
+	@$(FIND_PYTHON)
+	@$(PYTHON) tools/environment.py
+	@PYTHONPATH="$(CURDIR)/lib" $(PYTHON) -m tools.prove --all
 
 gpu:  ## run all on a GPU with PYTHON's own packages and store the result (README: On a GPU)
 	@$(FIND_PYTHON)
