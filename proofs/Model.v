@@ -2,82 +2,33 @@
 
     This file has no proofs.  It is the one file that a reader has to compare
     with the book: every theorem of this folder is about what stands here.
-    Indices start at 0, so "first column" is column 0 and "last column" is
-    column d - 1.  In brackets: the label of the definition in the book. *)
+    In brackets: the label of the definition in the book.  Indices start at 0
+    here, so token 0 is the book's token 1, column 0 is the first column and
+    column d - 1 the last; a vector is a function of its index, a matrix one of
+    row and column, and what they are outside of their range plays no part. *)
 
 From Coq Require Import Reals List Arith.
 Open Scope R_scope.
 
-(** The sum of f 0, ..., f (n-1). *)
-Fixpoint Sum (n : nat) (f : nat -> R) : R :=
-  match n with O => 0 | S k => Sum k f + f k end.
+Definition vector := nat -> R.
+Definition matrix := nat -> nat -> R.
 
-(** Weights as formulas: a token of gain r against n - 1 tokens of gain 1. *)
-Definition share (n r : R) : R := r / (r + n - 1).
+(** v_0 + ... + v_{n-1}. *)
+Fixpoint Sum (n : nat) (v : vector) : R :=
+  match n with O => 0 | S k => Sum k v + v k end.
 
-(** The gain of the mark in its own row under softmax, n^{a(1+a)}. *)
-Definition own_gain (n a : R) : R := Rpower n (a * (1 + a)).
+(** <v, y> for the signs y, which are a list. *)
+Definition dot (n : nat) (v : vector) (y : list R) : R :=
+  Sum n (fun k => v k * nth k y 0).
 
-(** ** The data  [def-token-data] *)
+(** M x for a matrix with d columns. *)
+Definition times (d : nat) (M : matrix) (x : vector) : vector :=
+  fun i => Sum d (fun k => M i k * x k).
 
-Record data := Data { d : nat; t : nat; jstar : nat; a : R; c : R }.
+Definition product (d : nat) (M M' : matrix) : matrix :=
+  fun i k => Sum d (fun l => M i l * M' l k).
 
-Definition n (D : data) : nat := (d D - 2) * t D.
-Definition b (D : data) : R := 1 - c D.
-Definition L (D : data) : R := ln (INR (n D)).
-
-(** Side conditions of the book: n >= 2, a row j* exists, 0 < c < 1, a >= 0. *)
-Definition valid (D : data) : Prop :=
-  (2 <= n D)%nat /\ (jstar D < n D)%nat /\ 0 < c D < 1 /\ 0 <= a D.
-
-(** Entry (i, k) of A: the mark, t stacked copies of an identity, the constant. *)
-Definition A (D : data) (i k : nat) : R :=
-  if Nat.eqb k 0 then (if Nat.eqb i (jstar D) then a D * sqrt (L D) else 0)
-  else if Nat.eqb k (d D - 1) then c D * sqrt (L D)
-  else if Nat.eqb (k - 1) (i mod (d D - 2)) then b D * sqrt (L D) else 0.
-
-(** X is all ones. *)
-Definition X (p q : nat) : R := 1.
-
-(** ** Self-attention  [def-self-attention] *)
-
-Inductive kernel := Softmax | Linear.
-
-(** The Kronecker product of A with A, and the vector of X  [def-kronecker, def-vec].
-    The n rows from j n on are block j. *)
-Definition kron (D : data) (r s : nat) : R :=
-  A D (r / n D) (s / d D) * A D (r mod n D) (s mod d D).
-Definition vec_X (D : data) (s : nat) : R := X (s / d D) (s mod d D).
-
-(** Entry i of (block j of A (x) A) vec(X): the score of token i for token j. *)
-Definition score (D : data) (j i : nat) : R :=
-  Sum (d D * d D) (fun s => kron D (j * n D + i) s * vec_X D s).
-
-Definition u (K : kernel) (D : data) (j i : nat) : R :=
-  match K with Softmax => exp (score D j i) | Linear => score D j i end.
-
-Definition alpha (K : kernel) (D : data) (j : nat) : R := Sum (n D) (u K D j).
-
-Definition f (K : kernel) (D : data) (j i : nat) : R := u K D j i / alpha K D j.
-
-(** Entry k of the output c_j. *)
-Definition out (K : kernel) (D : data) (j k : nat) : R :=
-  Sum (n D) (fun i => A D i k * f K D j i).
-
-(** ** The network  [def-threshold, def-shifted-relu, def-network-tokens] *)
-
-Definition dot (m : nat) (v : nat -> R) (y : list R) : R :=
-  Sum m (fun k => v k * nth k y 0).
-
-Definition tau (D : data) : R := (c D + 1 / 10) * sqrt (L D).
-
-Definition relu (z : R) : R := Rmax z 0.
-Definition relu_from (s z : R) : R := Rmax (z - s) 0.
-
-(** ys is the list of the m columns of signs. *)
-Definition network (K : kernel) (D : data) (ys : list (list R)) : R :=
-  relu (Sum (n D) (fun j =>
-    fold_right (fun y s => relu_from (tau D) (dot (d D) (out K D j) y) + s) 0 ys)).
+Definition transpose (M : matrix) : matrix := fun i k => M k i.
 
 (** ** Random signs  [def-random-signs] *)
 
@@ -88,50 +39,182 @@ Fixpoint all_signs (m : nat) : list (list R) :=
   | S k => map (cons 1) (all_signs k) ++ map (cons (-1)) (all_signs k)
   end.
 
-(** All lists of m columns of signs, each column of length k. *)
+(** All matrices of m columns of signs, each column of length k, each once. *)
 Fixpoint all_columns (m k : nat) : list (list (list R)) :=
   match m with
   | O => nil :: nil
   | S l => flat_map (fun y => map (cons y) (all_columns l k)) (all_signs k)
   end.
 
-(** The mean of F over a list, and the share of a list where x > s. *)
+(** The mean of F over a list: its expectation if each element is as likely. *)
 Definition mean {T : Type} (l : list T) (F : T -> R) : R :=
   fold_right (fun y s => F y + s) 0 l / INR (length l).
 
+(** 1 if x > s, and 1 if x >= s, else 0: their means are probabilities. *)
 Definition above (s x : R) : R := if Rlt_dec s x then 1 else 0.
+Definition reaches (s x : R) : R := if Rle_dec s x then 1 else 0.
+
+(** P[B > x] and P[B >= x] for B ~ Bin(m, 1/2). *)
+Definition binomial_above (m : nat) (x : R) : R :=
+  Sum (S m) (fun i => Binomial.C m i / 2 ^ m * above x (INR i)).
+Definition binomial_reaches (m : nat) (x : R) : R :=
+  Sum (S m) (fun i => Binomial.C m i / 2 ^ m * reaches x (INR i)).
+
+(** ** Kernels: from the scores of n tokens to their weights *)
+
+Definition kernel := nat -> vector -> vector.
+
+(** u / <u, 1_n>  [def-softmax-normaliser]; where the sum is 0, no theorem says anything. *)
+Definition normalised (u : R -> R) : kernel :=
+  fun n v i => u (v i) / Sum n (fun k => u (v k)).
+
+Definition softmax : kernel := normalised exp.               (** [def-softmax-weights] *)
+Definition linear : kernel := normalised (fun s => s).       (** [def-linear-weights] *)
+Definition degree (beta : R) : kernel := normalised (fun s => Rpower s beta).  (** [def-kernels] *)
+
+(** Not normalised  [def-four-mechanisms]. *)
+Definition raw (u : R -> R) : kernel := fun n v i => u (v i).
+
+(** ** Self-attention  [def-kronecker, def-vec, def-self-attention] *)
+
+(** A1 (x) A2 for n x d matrices. *)
+Definition kron (n d : nat) (A1 A2 : matrix) : matrix :=
+  fun r s => A1 (r / n)%nat (s / d)%nat * A2 (r mod n)%nat (s mod d)%nat.
+
+Definition vec (d : nat) (X : matrix) : vector := fun s => X (s / d)%nat (s mod d)%nat.
+
+(** A_j x: block j has the n rows from j n on. *)
+Definition scores (n d : nat) (A1 A2 X : matrix) (j : nat) : vector :=
+  fun i => times (d * d) (kron n d A1 A2) (vec d X) (j * n + i)%nat.
+
+(** o_j = A3^T f_j. *)
+Definition attention (K : kernel) (n d : nat) (A1 A2 A3 X : matrix) (j : nat) : vector :=
+  fun k => Sum n (fun i => A3 i k * K n (scores n d A1 A2 X j) i).
+
+(** ** Data  [def-token-data] *)
+
+Definition b (c : R) : R := 1 - c.
+Definition L (n : nat) : R := ln (INR n).
+
+(** The general form: n tokens of width d, each of one of d - 2 classes, some of
+    them marked with the strength a. *)
+Record data := Data {
+  width : nat;                                               (* d *)
+  size : nat;                                                (* n *)
+  class : nat -> nat;
+  marked : nat -> bool;
+  X : matrix;
+  strength : R;                                              (* a *)
+  constant : R }.                                            (* c *)
+
+Definition A (D : data) : matrix := fun i k =>
+  if Nat.eqb k 0 then (if marked D i then strength D * sqrt (L (size D)) else 0)
+  else if Nat.eqb k (width D - 1) then constant D * sqrt (L (size D))
+  else if Nat.eqb (k - 1) (class D i) then b (constant D) * sqrt (L (size D)) else 0.
+
+Definition ones : matrix := fun _ _ => 1.
+
+(** n = (d - 2) t. *)
+Definition n (d t : nat) : nat := ((d - 2) * t)%nat.
+
+(** D_0 and D_1: one marked token, t stacked copies of an identity of d - 2 columns. *)
+Definition token_data (d t jstar : nat) (a c : R) : data :=
+  Data d (n d t) (fun i => i mod (d - 2))%nat (fun i => Nat.eqb i jstar) ones a c.
+
+(** What the book assumes of it. *)
+Definition token_conditions (d t jstar : nat) (a c : R) : Prop :=
+  (2 <= n d t)%nat /\ (jstar < n d t)%nat /\ 0 <= a /\ 0 < c < 1.
+
+(** Ragged classes  [def-ragged-data]: the i-th token has the class [class i].  No
+    theorem needs that each class has a token. *)
+Definition ragged_data (d n : nat) (class : nat -> nat) (jstar : nat) (a c : R) : data :=
+  Data d n class (fun i => Nat.eqb i jstar) ones a c.
+
+Definition ragged_conditions (d n : nat) (class : nat -> nat) (jstar : nat) (a c : R) : Prop :=
+  (2 <= n)%nat /\ (jstar < n)%nat /\ 0 <= a /\ 0 < c < 1 /\
+  forall i, (i < n)%nat -> (class i < d - 2)%nat.
+
+(** Counting data  [def-count-data]: the first s of n tokens are marked, s = rho n. *)
+Definition count_data (d t s : nat) (a c : R) : data :=
+  Data d (n d t) (fun i => i mod (d - 2))%nat (fun i => Nat.ltb i s) ones a c.
+
+(** The same data with another matrix X. *)
+Definition with_X (D : data) (M : matrix) : data :=
+  Data (width D) (size D) (class D) (marked D) M (strength D) (constant D).
+
+(** The scores of row j, f_j and o_j for A_1 = A_2 = A_3 = A. *)
+Definition score (D : data) (j : nat) : vector :=
+  scores (size D) (width D) (A D) (A D) (X D) j.
+Definition f (K : kernel) (D : data) (j : nat) : vector := K (size D) (score D j).
+Definition o (K : kernel) (D : data) (j : nat) : vector :=
+  attention K (size D) (width D) (A D) (A D) (A D) (X D) j.
+
+(** ** The network  [def-threshold, def-relu, def-shifted-relu, def-network-tokens] *)
+
+Definition tau (D : data) : R := (constant D + 1 / 10) * sqrt (L (size D)).
+
+Definition relu (s : R) : R := Rmax s 0.
+Definition shifted_relu (tau s : R) : R := Rmax (s - tau) 0.
+
+(** F with the threshold s; Y is the list of the m columns of signs. *)
+Definition F (s : R) (K : kernel) (D : data) (Y : list (list R)) : R :=
+  relu (Sum (size D) (fun j =>
+    fold_right (fun y r => shifted_relu s (dot (width D) (o K D j) y) + r) 0 Y)).
 
 (** P[F fires] with m columns: the share of all sign matrices with F > 0. *)
-Definition P_fires (K : kernel) (D : data) (m : nat) : R :=
-  mean (all_columns m (d D)) (fun ys => above 0 (network K D ys)).
+Definition P_fires (s : R) (K : kernel) (D : data) (m : nat) : R :=
+  mean (all_columns m (width D)) (fun Y => above 0 (F s K D Y)).
 
-(** The probability pi that one column exceeds tau in row j. *)
-Definition P_row (K : kernel) (D : data) (j : nat) : R :=
-  mean (all_signs (d D)) (fun y => above (tau D) (dot (d D) (out K D j) y)).
+(** pi: the probability that <o_j, y> > s for some j. *)
+Definition P_column (s : R) (K : kernel) (D : data) : R :=
+  mean (all_signs (width D)) (fun y =>
+    if existsb (fun j => if Rlt_dec s (dot (width D) (o K D j) y) then true else false)
+         (seq 0 (size D)) then 1 else 0).
 
-(** The probability pi that one column exceeds tau in some row: one column fires. *)
-Definition P_column (K : kernel) (D : data) : R :=
-  mean (all_signs (d D)) (fun y => above 0 (network K D (y :: nil))).
+(** ** One query  [def-query-data, def-network-one-query] *)
 
-(** ** One query  [def-query-data, def-softmax-weights, def-linear-weights,
-    def-network-one-query].  A score vector v stands for A x: by
-    [query-data-matrices] every v comes from a matrix. *)
-
-Definition V0 (l h : R) (n : nat) (v : nat -> R) : Prop :=
+(** The score vector v is A x, see [query_data_matrices]. *)
+Definition V0 (l h : R) (n : nat) (v : vector) : Prop :=
   forall i, (i < n)%nat -> l <= v i <= h.
 
-Definition V1 (l h kappa : R) (n : nat) (v : nat -> R) (j : nat) : Prop :=
-  (j < n)%nat /\ v j = kappa * ln (INR n) /\
-  forall i, (i < n)%nat -> i <> j -> l <= v i <= h.
+Definition V1 (l h kappa : R) (n : nat) (v : vector) (jstar : nat) : Prop :=
+  (jstar < n)%nat /\ v jstar = kappa * ln (INR n) /\
+  forall i, (i < n)%nat -> i <> jstar -> l <= v i <= h.
 
-Definition query_u (k : kernel) (v : nat -> R) (i : nat) : R :=
-  match k with Softmax => exp (v i) | Linear => v i end.
+Definition query_F (tau : R) (K : kernel) (n : nat) (v : vector) (Y : list (list R)) : R :=
+  relu (fold_right (fun y r => shifted_relu tau (dot n (K n v) y) + r) 0 Y).
 
-Definition query_f (k : kernel) (n : nat) (v : nat -> R) (i : nat) : R :=
-  query_u k v i / Sum n (query_u k v).
+Definition query_P_fires (tau : R) (K : kernel) (n m : nat) (v : vector) : R :=
+  mean (all_columns m n) (fun Y => above 0 (query_F tau K n v Y)).
 
-Definition query_network (k : kernel) (n : nat) (tau : R) (v : nat -> R) (ys : list (list R)) : R :=
-  relu (fold_right (fun y s => relu_from tau (dot n (query_f k n v) y) + s) 0 ys).
+(** ** What several statements share *)
 
-Definition query_fires (k : kernel) (n m : nat) (tau : R) (v : nat -> R) : R :=
-  mean (all_columns m n) (fun ys => above 0 (query_network k n tau v ys)).
+(** Weight w for token jstar, the rest in equal parts for the n - 1 others. *)
+Definition spread (n jstar : nat) (w : R) : vector := fun i =>
+  if Nat.eqb i jstar then w else (1 - w) / (INR n - 1).
+
+(** Row jstar gives the token jstar the weight w_own, every other row w_other. *)
+Definition sees (K : kernel) (D : data) (jstar : nat) (w_own w_other : R) : Prop :=
+  forall j i, (j < size D)%nat -> (i < size D)%nat ->
+  f K D j i = spread (size D) jstar (if Nat.eqb j jstar then w_own else w_other) i.
+
+(** Weights of the mark: p, q and p_lin. *)
+Definition p (n a : R) : R := 1 / (1 + (n - 1) * Rpower n (- (a * (1 + a)))).
+Definition q (n a : R) : R := 1 / (1 + (n - 1) * Rpower n (- a)).
+Definition p_lin (n a : R) : R := (1 + a) / (n + a).
+
+(** Q_w and Hoeffding's bound for a row that gives the mark the weight w. *)
+Definition Q (d t : nat) (w : R) : R :=
+  let r := (1 - w) / (INR (n d t) - 1) in
+  (w + (INR t - 1) * r) ^ 2 + (INR d - 3) * (INR t * r) ^ 2.
+
+Definition bound (d t : nat) (a c w : R) : R :=
+  exp (- ((1 / 10 - a * w) ^ 2 / (2 * b c ^ 2 * Q d t w))).
+
+(** N of the one-query theorem. *)
+Definition N (l h kappa : R) (n : nat) : R :=
+  ((kappa * ln (INR n)) ^ 2 + (INR n - 1) * h ^ 2) /
+  (kappa * ln (INR n) + (INR n - 1) * l) ^ 2.
+
+(** 1/phi. *)
+Definition inv_phi : R := (sqrt 5 - 1) / 2.

@@ -1,392 +1,472 @@
-(** * One query: softmax tells V_0 and V_1 apart, linear attention does not. *)
+(** * One query.
+
+    Proved here: what normalising does; Lemma 4.1 and its corollaries; one random
+    column; the one-query theorem, and that softmax tells V_0 and V_1 apart while
+    linear attention does not. *)
 
 From Coq Require Import Reals List Arith Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
-Require Import Model Signs Attention Column Golden.
+Require Import Model Signs Rows Attention Golden.
+Import ListNotations.
 Open Scope R_scope.
 
-(** ** The network fires if some column exceeds tau *)
-
-Definition query_column (k : kernel) (n : nat) (tau : R) (v : nat -> R) : R :=
-  mean (all_signs n) (fun y => above tau (dot n (query_f k n v) y)).
-
-Lemma relu_from_nonneg s z : 0 <= relu_from s z.
-Proof. apply Rmax_r. Qed.
-
-Lemma above_relu_from s z : above 0 (relu_from s z) = above s z.
-Proof.
-  unfold relu_from, above, Rmax.
-  destruct (Rle_dec _ _), (Rlt_dec 0 _), (Rlt_dec _ _); try reflexivity; lra.
-Qed.
-
-(** [fires-iff-a-column-exceeds] *)
-Theorem query_fires_eq k n m tau v :
-  query_fires k n m tau v = 1 - (1 - query_column k n tau v) ^ m.
-Proof.
-  assert (E : forall ys, above 0 (query_network k n tau v ys)
-    = 1 - fold_right (fun y s => (1 - above tau (dot n (query_f k n v) y)) * s) 1 ys).
-  { intros ys. unfold query_network. rewrite above_relu. induction ys as [|y ys IH]; simpl.
-    - unfold above. destruct (Rlt_dec 0 0); lra.
-    - rewrite above_plus.
-      + rewrite IH, above_relu_from. ring.
-      + apply relu_from_nonneg.
-      + clear IH. induction ys; simpl; [lra|].
-        apply Rplus_le_le_0_compat; [apply relu_from_nonneg | assumption]. }
-  unfold query_fires.
-  rewrite (mean_ext _ _ (fun ys => 1 + -1 *
-    fold_right (fun y s => (1 - above tau (dot n (query_f k n v) y)) * s) 1 ys))
-    by (intros ys _; rewrite E; ring).
-  rewrite mean_plus, mean_const, mean_scal by apply all_columns_not_nil.
-  assert (C : mean (all_columns m n)
-      (fold_right (fun y s => (1 - above tau (dot n (query_f k n v) y)) * s) 1)
-      = mean (all_signs n) (fun y => 1 - above tau (dot n (query_f k n v) y)) ^ m)
-    by exact (columns_independent m n (fun y => 1 - above tau (dot n (query_f k n v) y))).
-  rewrite C. unfold query_column.
-  rewrite (mean_ext _ _ (fun y => 1 + -1 * above tau (dot n (query_f k n v) y))) by (intros; ring).
-  rewrite mean_plus, mean_const, mean_scal by apply all_signs_not_nil.
-  replace (1 + -1 * mean (all_signs n) (fun y => above tau (dot n (query_f k n v) y)))
-    with (1 - mean (all_signs n) (fun y => above tau (dot n (query_f k n v) y))) by ring. ring.
-Qed.
-
-Lemma query_column_range k n tau v : 0 <= query_column k n tau v <= 1.
-Proof.
-  split.
-  - apply mean_signs_nonneg. intros; apply above_range.
-  - unfold query_column. rewrite <- (mean_const (all_signs n) 1) by apply all_signs_not_nil.
-    apply mean_le; [apply all_signs_not_nil|]. intros; apply above_range.
-Qed.
-
-Lemma power_union x m : 0 <= x <= 1 -> 1 - (1 - x) ^ m <= INR m * x.
-Proof.
-  intros H. induction m; [simpl; lra|]. rewrite S_INR. simpl pow.
-  assert (0 <= (1 - x) ^ m) by (apply pow_le; lra).
-  assert ((1 - x) ^ m <= 1) by (rewrite <- (pow1 m) at 2; apply pow_incr; split; lra).
-  nra.
-Qed.
-
-Lemma query_fires_le k n m tau v : query_fires k n m tau v <= INR m * query_column k n tau v.
-Proof. rewrite query_fires_eq. apply power_union, query_column_range. Qed.
-
-(** ** Weights *)
-
-Lemma Sum_pos m g : (0 < m)%nat -> (forall i, (i < m)%nat -> 0 < g i) -> 0 < Sum m g.
-Proof.
-  intros Hm Hg. destruct m; [lia|]. simpl.
-  assert (0 <= Sum m g) by (apply Sum_nonneg; intros; left; apply Hg; lia).
-  assert (0 < g m) by (apply Hg; lia). lra.
-Qed.
+(** ** What normalising does *)
 
 Section Positive.
 
-Variables (k : kernel) (n : nat) (v : nat -> R).
+Variables (u : R -> R) (n : nat) (v : vector).
 Hypothesis Hn : (0 < n)%nat.
-Hypothesis Hu : forall i, (i < n)%nat -> 0 < query_u k v i.
+Hypothesis Hu : forall i, (i < n)%nat -> 0 < u (v i).
 
-Lemma f_pos i : (i < n)%nat -> 0 < query_f k n v i.
-Proof. intros Hi. apply Rdiv_lt_0_compat; [auto | apply Sum_pos; auto]. Qed.
+Lemma alpha_pos : 0 < Sum n (fun i => u (v i)).
+Proof. apply Sum_pos; assumption. Qed.
 
-(** [normaliser-keeps-ratios], first half. *)
-Theorem f_sum : Sum n (query_f k n v) = 1.
+Lemma weight_pos i : (i < n)%nat -> 0 < normalised u n v i.
+Proof. intros Hi. apply Rdiv_lt_0_compat; [auto | apply alpha_pos]. Qed.
+
+Lemma weight_sum : Sum n (normalised u n v) = 1.
 Proof.
-  assert (H := Sum_pos n (query_u k v) Hn Hu).
-  rewrite (Sum_ext _ _ (fun i => / Sum n (query_u k v) * query_u k v i))
-    by (intros; unfold query_f; field; lra).
+  assert (H := alpha_pos).
+  rewrite (Sum_ext _ _ (fun i => / Sum n (fun i => u (v i)) * u (v i)))
+    by (intros; unfold normalised; field; lra).
   rewrite Sum_scal. field. lra.
 Qed.
 
+Lemma weight_ratio i i' : (i < n)%nat -> (i' < n)%nat ->
+  normalised u n v i / normalised u n v i' = u (v i) / u (v i').
+Proof.
+  intros Hi Hi'. assert (H := alpha_pos). assert (H' := Hu i' Hi'). unfold normalised. field. lra.
+Qed.
+
+End Positive.
+
+(** [normaliser-keeps-ratios] *)
+Theorem normaliser_keeps_ratios n v : (0 < n)%nat -> (forall i, (i < n)%nat -> 0 < v i) ->
+  Sum n (softmax n v) = 1 /\ Sum n (linear n v) = 1 /\
+  forall i i', (i < n)%nat -> (i' < n)%nat ->
+    softmax n v i / softmax n v i' = exp (v i) / exp (v i') /\
+    linear n v i / linear n v i' = v i / v i'.
+Proof.
+  intros Hn Hv. assert (Hs : forall i, (i < n)%nat -> 0 < exp (v i)) by (intros; apply exp_pos).
+  split; [apply (weight_sum exp); assumption | split; [apply (weight_sum (fun s => s)); assumption|]].
+  intros i i' Hi Hi'. split; [apply weight_ratio | apply (weight_ratio (fun s => s))]; assumption.
+Qed.
+
+(** [softmax-ignores-shifts] *)
+Theorem softmax_ignores_shifts n v s i : (i < n)%nat ->
+  softmax n (fun k => v k + s) i = softmax n v i.
+Proof.
+  intros Hi. unfold softmax, normalised. assert (P := exp_pos s).
+  assert (Q : 0 < Sum n (fun k => exp (v k))) by (apply Sum_pos; [lia | intros; apply exp_pos]).
+  rewrite (Sum_ext n _ (fun k => exp s * exp (v k))) by (intros; rewrite exp_plus; ring).
+  rewrite Sum_scal, exp_plus. field. lra.
+Qed.
+
+(** [linear-ignores-scale] *)
+Theorem linear_ignores_scale n v s i : Sum n v <> 0 -> s <> 0 ->
+  linear n (fun k => s * v k) i = linear n v i.
+Proof.
+  intros Hv Hs. unfold linear, normalised. rewrite Sum_scal.
+  change (Sum n (fun k => v k)) with (Sum n v). field. split; assumption.
+Qed.
+
+(** [query-data-matrices] *)
+Theorem query_data_matrices d (v x : vector) (A_perp : matrix) :
+  (exists k, (k < d)%nat /\ x k <> 0) -> (forall i, times d A_perp x i = 0) ->
+  let A := fun i k => v i * x k / Sum d (fun k => x k ^ 2) + A_perp i k in
+  forall i, times d A x i = v i.
+Proof.
+  intros (k & Hk & Hx) HA A i. assert (P := Sum_squares_pos d x k Hk Hx).
+  unfold times, A. set (s := Sum d (fun k => x k ^ 2)) in *.
+  rewrite (Sum_ext d _ (fun k => v i / s * x k ^ 2 + A_perp i k * x k)) by (intros; field; lra).
+  rewrite Sum_plus, Sum_scal. fold s. fold (times d A_perp x i). rewrite HA. field. lra.
+Qed.
+
 (** [norm-at-most-max] *)
-Theorem norm_at_most_max x :
-  (forall i, (i < n)%nat -> query_f k n v i <= x) ->
-  Sum n (fun i => query_f k n v i * query_f k n v i) <= x.
+Theorem norm_at_most_max n (f : vector) x :
+  (forall i, (i < n)%nat -> 0 <= f i) -> Sum n f = 1 -> (forall i, (i < n)%nat -> f i <= x) ->
+  Sum n (fun i => f i ^ 2) <= x.
 Proof.
-  intros Hx. apply Rle_trans with (Sum n (fun i => x * query_f k n v i)).
-  - apply Sum_le. intros i Hi. apply Rmult_le_compat_r; [left; apply f_pos | apply Hx]; assumption.
-  - rewrite Sum_scal, f_sum. lra.
+  intros H0 H1 Hx. apply Rle_trans with (Sum n (fun i => x * f i)).
+  - apply Sum_le. intros i Hi. assert (A := H0 i Hi). assert (B := Hx i Hi). simpl. nra.
+  - rewrite Sum_scal, H1. lra.
 Qed.
 
-Lemma norm_pos : 0 < Sum n (fun i => query_f k n v i * query_f k n v i).
-Proof. apply Sum_pos; [assumption|]. intros i Hi. assert (H := f_pos i Hi). nra. Qed.
+(** ** One column of signs *)
 
-(** One column under a bound N of the squared norm. *)
-Lemma column_le tau N :
-  0 <= tau -> Sum n (fun i => query_f k n v i * query_f k n v i) <= N ->
-  query_column k n tau v <= exp (- (tau * tau / (2 * N))).
+(** A weight above (1 + s)/2 decides with its sign alone: f >= 0, of sum 1. *)
+Section Decides.
+
+Variables (n : nat) (f : vector) (j : nat).
+Hypothesis F0 : forall i, (i < n)%nat -> 0 <= f i.
+Hypothesis F1 : Sum n f = 1.
+Hypothesis Hj : (j < n)%nat.
+
+Lemma dot_sign y : In y (all_signs n) ->
+  (nth j y 0 = 1 -> 2 * f j - 1 <= dot n f y) /\ (nth j y 0 = -1 -> dot n f y <= 1 - 2 * f j).
 Proof.
-  intros Ht HN. assert (H := norm_pos).
-  apply Rle_trans with (1 := hoeffding n (query_f k n v) tau Ht H).
-  set (M := Sum n _) in *.
-  assert (tau * tau / (2 * N) <= tau * tau / (2 * M)).
-  { unfold Rdiv. apply Rmult_le_compat_l; [nra|]. apply Rinv_le_contravar; lra. }
-  destruct (Req_dec (tau * tau / (2 * N)) (tau * tau / (2 * M))) as [->|E]; [lra|].
-  left. apply exp_increasing. lra.
+  intros Hy.
+  assert (Ones : forall x, Sum n (fun i => if Nat.eqb i j then x else 0) = x).
+  { intros x. rewrite (Sum_one n j _ 0); [rewrite Nat.eqb_refl; ring | assumption |].
+    intros i _ Hi. replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity. }
+  split; intros E.
+  - assert (H : 0 <= Sum n (fun i => (f i + f i * nth i y 0) + (if Nat.eqb i j then - (2 * f j) else 0))).
+    { apply Sum_nonneg. intros i Hi. assert (P := F0 i Hi). destruct (Nat.eqb i j) eqn:Ei.
+      - apply Nat.eqb_eq in Ei. subst i. rewrite E. lra.
+      - destruct (sign_nth n y i Hy Hi) as [-> | ->]; lra. }
+    rewrite !Sum_plus, F1, Ones in H. unfold dot. lra.
+  - assert (H : 0 <= Sum n (fun i => (f i + -1 * (f i * nth i y 0)) + (if Nat.eqb i j then - (2 * f j) else 0))).
+    { apply Sum_nonneg. intros i Hi. assert (P := F0 i Hi). destruct (Nat.eqb i j) eqn:Ei.
+      - apply Nat.eqb_eq in Ei. subst i. rewrite E. lra.
+      - destruct (sign_nth n y i Hy Hi) as [-> | ->]; lra. }
+    rewrite !Sum_plus, F1, Ones, Sum_scal in H. unfold dot. lra.
 Qed.
 
-(** If one weight exceeds (1 + tau)/2, its sign decides half of the time. *)
-Lemma column_ge_half j tau :
-  (j < n)%nat -> tau < 2 * query_f k n v j - 1 -> 1 / 2 <= query_column k n tau v.
+Lemma mean_sign : mean (all_signs n) (fun y => 1 / 2 + 1 / 2 * nth j y 0) = 1 / 2.
 Proof.
-  intros Hj Ht.
   assert (Z : mean (all_signs n) (fun y => nth j y 0) = 0).
   { assert (H := mean_signs_opp n (fun y => nth j y 0)). cbv beta in H.
     rewrite (mean_ext _ (fun y => nth j (map Ropp y) 0) (fun y => -1 * nth j y 0)) in H.
     - rewrite mean_scal in H. lra.
     - intros y _. replace 0 with (- 0) at 1 by ring. rewrite (map_nth Ropp). ring. }
-  replace (1 / 2) with (mean (all_signs n) (fun y => 1 / 2 + 1 / 2 * nth j y 0)).
-  2: { rewrite mean_plus, mean_const, mean_scal, Z by apply all_signs_not_nil. lra. }
-  apply mean_le; [apply all_signs_not_nil|]. intros y Hy. apply all_signs_spec in Hy.
-  destruct Hy as [Hl HF]. rewrite List.Forall_forall in HF.
-  assert (Sg : forall i, (i < n)%nat -> is_sign (nth i y 0)) by (intros; apply HF, nth_In; lia).
-  destruct (Sg j Hj) as [E|E].
-  2: { rewrite E. assert (R := above_range tau (dot n (query_f k n v) y)). lra. }
-  assert (D : 2 * query_f k n v j - 1 <= dot n (query_f k n v) y).
-  { assert (H : 0 <= Sum n (fun i => query_f k n v i * (1 + nth i y 0)
-                                     - if Nat.eqb i j then 2 * query_f k n v j else 0)).
-    { apply Sum_nonneg. intros i Hi. assert (P := f_pos i Hi). destruct (Nat.eqb i j) eqn:Ei.
-      - apply Nat.eqb_eq in Ei. subst i. rewrite E. lra.
-      - destruct (Sg i Hi) as [-> | ->]; lra. }
-    rewrite (Sum_ext _ _ (fun i => (query_f k n v i + query_f k n v i * nth i y 0)
-      + -1 * (if Nat.eqb i j then 2 * query_f k n v j else 0))) in H by (intros; ring).
-    rewrite !Sum_plus, Sum_scal, f_sum in H.
-    rewrite (Sum_one n j (fun i => if Nat.eqb i j then 2 * query_f k n v j else 0) 0) in H; [|assumption|].
-    - rewrite Nat.eqb_refl in H. unfold dot. lra.
-    - intros i _ Hi. replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption).
-      reflexivity. }
-  rewrite E. unfold above. destruct (Rlt_dec _ _); lra.
+  rewrite mean_plus, mean_const, mean_scal, Z by apply all_signs_not_nil. lra.
 Qed.
 
-End Positive.
+Lemma reaches_half s : s <= 2 * f j - 1 ->
+  1 / 2 <= mean (all_signs n) (fun y => reaches s (dot n f y)).
+Proof.
+  intros Hs. rewrite <- mean_sign. apply mean_le; [apply all_signs_not_nil|]. intros y Hy.
+  destruct (dot_sign y Hy) as (H & _). unfold reaches.
+  destruct (sign_nth n y j Hy Hj) as [E|E]; rewrite E in *; destruct (Rle_dec _ _);
+    try (assert (H' := H eq_refl)); lra.
+Qed.
 
-Lemma exp_le x y : x <= y -> exp x <= exp y.
-Proof. intros [H| ->]; [left; apply exp_increasing; assumption | lra]. Qed.
+(** [spike-column-half] *)
+Theorem spike_column_half tau : 1 / 2 < f j -> 1 - 2 * f j <= tau < 2 * f j - 1 ->
+  mean (all_signs n) (fun y => above tau (dot n f y)) = 1 / 2.
+Proof.
+  intros _ [H1 H2]. rewrite <- mean_sign. apply mean_ext. intros y Hy.
+  destruct (dot_sign y Hy) as (P & M). unfold above.
+  destruct (sign_nth n y j Hy Hj) as [E|E]; rewrite E in *; destruct (Rlt_dec _ _);
+    try (assert (P' := P eq_refl)); try (assert (M' := M eq_refl)); lra.
+Qed.
+
+End Decides.
+
+(** ** The network *)
+
+Definition query_column (tau : R) (K : kernel) (n : nat) (v : vector) : R :=
+  mean (all_signs n) (fun y => above tau (dot n (K n v) y)).
+
+Lemma query_fires_eq tau K n m v :
+  query_P_fires tau K n m v = 1 - (1 - query_column tau K n v) ^ m.
+Proof.
+  unfold query_P_fires, query_F, query_column.
+  rewrite (network_fires n (fun y => shifted_relu tau (dot n (K n v) y)))
+    by (intros; apply shifted_relu_nonneg).
+  do 3 f_equal. apply mean_ext. intros; apply above_shifted_relu.
+Qed.
+
+Lemma query_column_range tau K n v : 0 <= query_column tau K n v <= 1.
+Proof.
+  split; [apply mean_signs_nonneg | apply mean_signs_le_1]; intros; apply above_range.
+Qed.
+
+(** [fires-iff-a-column-exceeds] *)
+Theorem fires_iff_a_column_exceeds tau K n v :
+  (forall Y, 0 < query_F tau K n v Y <-> exists y, In y Y /\ tau < dot n (K n v) y) /\
+  let pi := mean (all_signs n) (fun y => above tau (dot n (K n v) y)) in
+  forall m, query_P_fires tau K n m v = 1 - (1 - pi) ^ m /\ query_P_fires tau K n m v <= INR m * pi.
+Proof.
+  split.
+  - intros Y. unfold query_F.
+    rewrite (sum_fires_iff (fun y => shifted_relu tau (dot n (K n v) y)))
+      by (intros; apply shifted_relu_nonneg).
+    split; intros (y & Hy & H); exists y; (split; [assumption|]);
+      unfold shifted_relu, Rmax in *; destruct (Rle_dec _ _); lra.
+  - intros pi m. split; [apply query_fires_eq|]. rewrite query_fires_eq.
+    apply power_union, query_column_range.
+Qed.
+
+Lemma query_fires_le tau K n m v x : query_column tau K n v <= x -> query_P_fires tau K n m v <= INR m * x.
+Proof.
+  intros H. destruct (fires_iff_a_column_exceeds tau K n v) as (_ & E).
+  apply Rle_trans with (1 := proj2 (E m)). apply Rmult_le_compat_l; [apply pos_INR | exact H].
+Qed.
 
 Lemma Sum_ge m x g : (forall i, (i < m)%nat -> x <= g i) -> INR m * x <= Sum m g.
 Proof. intros H. rewrite <- Sum_const. apply Sum_le. assumption. Qed.
 
+(** a / b <= a' / b' for 0 <= a <= a' and 0 < b' <= b. *)
+Lemma div_le a b a' b' : 0 <= a -> a <= a' -> 0 < b' -> b' <= b -> a / b <= a' / b'.
+Proof.
+  intros H0 Ha Hb' Hb. unfold Rdiv. apply Rmult_le_compat; try assumption.
+  - left; apply Rinv_0_lt_compat; lra.
+  - apply Rinv_le_contravar; assumption.
+Qed.
+
+(** ** Lemma 4.1 *)
+
 Section Data.
 
-Variables (l h kappa tau : R) (n : nat) (v : nat -> R).
+Variables (l h kappa : R) (n : nat) (v : vector).
 Hypothesis Hl : 0 < l.
 Hypothesis Hlh : l <= h.
 Hypothesis Hn : (2 <= n)%nat.
 Hypothesis Hkappa : 0 < kappa.
-Hypothesis Htau : 0 < tau.
 
-Lemma n_ge_2 : 2 <= INR n.
-Proof. apply (le_INR 2). assumption. Qed.
+Lemma INR_n : 2 <= INR n.
+Proof using Hn. apply (le_INR 2). assumption. Qed.
+
+Lemma ln_n_pos : 0 < ln (INR n).
+Proof using Hn. assert (H := INR_n). rewrite <- ln_1. apply ln_increasing; lra. Qed.
+
+(** If u lies in [lo, hi] on the scores, the weights lie between lo/hi and hi/lo, over n. *)
+Lemma flat_weight u lo hi : 0 < lo -> (forall i, (i < n)%nat -> lo <= u (v i) <= hi) ->
+  forall i, (i < n)%nat -> lo / hi / INR n <= normalised u n v i <= hi / lo / INR n.
+Proof using Hn.
+  intros Hlo Hu i Hi. assert (N2 := INR_n).
+  assert (S : INR n * lo <= Sum n (fun i => u (v i))) by (apply Sum_ge; intros; apply Hu; assumption).
+  assert (S' : Sum n (fun i => u (v i)) <= INR n * hi)
+    by (rewrite <- Sum_const; apply Sum_le; intros; apply Hu; assumption).
+  assert (U := Hu i Hi). assert (P : 0 < INR n * lo) by (apply Rmult_lt_0_compat; lra).
+  unfold normalised. split.
+  - replace (lo / hi / INR n) with (lo / (INR n * hi)) by (field; lra). apply div_le; lra.
+  - replace (hi / lo / INR n) with (hi / (INR n * lo)) by (field; lra). apply div_le; lra.
+Qed.
 
 (** [lemma-4-1-softmax-flat] *)
-Theorem softmax_flat i : V0 l h n v -> (i < n)%nat ->
-  exp (l - h) / INR n <= query_f Softmax n v i <= exp (h - l) / INR n.
-Proof.
-  intros HV Hi. assert (N2 := n_ge_2).
-  assert (S : INR n * exp l <= Sum n (query_u Softmax v))
-    by (apply Sum_ge; intros; apply exp_le, HV; assumption).
-  assert (S' : Sum n (query_u Softmax v) <= INR n * exp h)
-    by (rewrite <- Sum_const; apply Sum_le; intros; apply exp_le, HV; assumption).
-  assert (U : exp l <= query_u Softmax v i <= exp h) by (split; apply exp_le, HV; assumption).
-  assert (Pl := exp_pos l). assert (Ph := exp_pos h).
-  assert (P : 0 < INR n * exp l) by (apply Rmult_lt_0_compat; lra).
-  assert (P' : 0 < INR n * exp h) by (apply Rmult_lt_0_compat; lra).
-  unfold query_f. split.
-  - replace (exp (l - h) / INR n) with (exp l * / (INR n * exp h))
-      by (unfold Rminus; rewrite exp_plus, exp_Ropp; field; lra).
-    unfold Rdiv. apply Rmult_le_compat; [lra | left; apply Rinv_0_lt_compat; lra | lra |].
-    apply Rinv_le_contravar; lra.
-  - replace (exp (h - l) / INR n) with (exp h * / (INR n * exp l))
-      by (unfold Rminus; rewrite exp_plus, exp_Ropp; field; lra).
-    unfold Rdiv. apply Rmult_le_compat; [lra | left; apply Rinv_0_lt_compat; lra | lra |].
-    apply Rinv_le_contravar; lra.
+Theorem softmax_flat : V0 l h n v -> forall i, (i < n)%nat ->
+  exp (l - h) / INR n <= softmax n v i <= exp (h - l) / INR n.
+Proof using Hl Hlh Hn.
+  intros HV i Hi. unfold Rminus at 1 2. rewrite !exp_plus, !exp_Ropp.
+  apply (flat_weight exp); try assumption; [apply exp_pos|].
+  intros k Hk. split; apply exp_le, HV; assumption.
 Qed.
 
 (** [lemma-4-1-linear-flat] *)
-Theorem linear_flat i : V0 l h n v -> (i < n)%nat ->
-  l / h / INR n <= query_f Linear n v i <= h / l / INR n.
-Proof.
-  intros HV Hi. assert (N2 := n_ge_2).
-  assert (S : INR n * l <= Sum n (query_u Linear v)) by (apply Sum_ge; intros; apply HV; assumption).
-  assert (S' : Sum n (query_u Linear v) <= INR n * h)
-    by (rewrite <- Sum_const; apply Sum_le; intros; apply HV; assumption).
-  assert (U := HV i Hi).
-  assert (P : 0 < INR n * l) by (apply Rmult_lt_0_compat; lra).
-  assert (P' : 0 < INR n * h) by (apply Rmult_lt_0_compat; lra).
-  unfold query_f. simpl query_u at 1 3. split.
-  - replace (l / h / INR n) with (l * / (INR n * h)) by (field; lra).
-    unfold Rdiv. apply Rmult_le_compat; [lra | left; apply Rinv_0_lt_compat; lra | lra |].
-    apply Rinv_le_contravar; lra.
-  - replace (h / l / INR n) with (h * / (INR n * l)) by (field; lra).
-    unfold Rdiv. apply Rmult_le_compat; [lra | left; apply Rinv_0_lt_compat; lra | lra |].
-    apply Rinv_le_contravar; assumption.
+Theorem linear_flat : V0 l h n v -> forall i, (i < n)%nat ->
+  l / h / INR n <= linear n v i <= h / l / INR n.
+Proof using Hl Hlh Hn.
+  intros HV. apply (flat_weight (fun s => s)); [assumption|]. intros k Hk. apply HV. assumption.
 Qed.
 
-Lemma u_pos_V0 k : V0 l h n v -> forall i, (i < n)%nat -> 0 < query_u k v i.
-Proof. intros HV i Hi. destruct k; simpl; [apply exp_pos | assert (H := HV i Hi); lra]. Qed.
+Lemma exp_v_pos : forall i, (i < n)%nat -> 0 < exp (v i).
+Proof. intros; apply exp_pos. Qed.
 
-Lemma ln_n_pos : 0 < ln (INR n).
-Proof. assert (H := n_ge_2). rewrite <- ln_1. apply ln_increasing; lra. Qed.
+Lemma V0_pos : V0 l h n v -> forall i, (i < n)%nat -> 0 < v i.
+Proof using Hl. intros HV i Hi. assert (H := HV i Hi). lra. Qed.
 
-Lemma u_pos_V1 k j : V1 l h kappa n v j -> forall i, (i < n)%nat -> 0 < query_u k v i.
-Proof.
-  intros (Hj & Ej & HV) i Hi. destruct k; simpl; [apply exp_pos|].
-  destruct (Nat.eq_dec i j) as [->|E].
+Lemma V1_pos j : V1 l h kappa n v j -> forall i, (i < n)%nat -> 0 < v i.
+Proof using Hl Hn Hkappa.
+  intros (Hj & Ej & HV) i Hi. destruct (Nat.eq_dec i j) as [->|E].
   - rewrite Ej. apply Rmult_lt_0_compat; [assumption | apply ln_n_pos].
   - assert (H := HV i Hi E). lra.
 Qed.
 
-(** [lemma-4-1-softmax-spike], first half: the marked weight. *)
-Theorem softmax_spike j : V1 l h kappa n v j ->
-  1 / (1 + (INR n - 1) * exp h * Rpower (INR n) (- kappa)) <= query_f Softmax n v j.
+(** A sum over the scores of V_1, bounded on both sides. *)
+Lemma spike_sum u j lo hi : V1 l h kappa n v j ->
+  (forall s, l <= s <= h -> lo <= u s <= hi) ->
+  u (v j) + (INR n - 1) * lo <= Sum n (fun i => u (v i)) <= u (v j) + (INR n - 1) * hi.
 Proof.
-  intros (Hj & Ej & HV). assert (N2 := n_ge_2).
-  set (w := fun i => if Nat.eqb i j then exp (v j) else exp h).
-  assert (S : Sum n (query_u Softmax v) <= exp (v j) + (INR n - 1) * exp h).
-  { apply Rle_trans with (Sum n w).
-    - apply Sum_le. intros i Hi. unfold w. simpl. destruct (Nat.eqb i j) eqn:E.
-      + apply Nat.eqb_eq in E. subst. lra.
-      + apply exp_le, HV; [assumption | apply Nat.eqb_neq; assumption].
-    - right. rewrite (Sum_one n j w (exp h)); [unfold w; rewrite Nat.eqb_refl; reflexivity | assumption |].
-      intros i _ E. unfold w. replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption).
-      reflexivity. }
-  assert (P : 0 < Sum n (query_u Softmax v)) by (apply Sum_pos; first [lia | intros; apply exp_pos | idtac]).
-  assert (R : exp (v j) * Rpower (INR n) (- kappa) = 1).
-  { rewrite Ej. unfold Rpower. rewrite <- exp_plus, <- exp_0. f_equal. ring. }
-  assert (Pr := Rpower_pos (INR n) (- kappa)). assert (Pv := exp_pos (v j)). assert (Ph := exp_pos h).
-  set (r := Rpower (INR n) (- kappa)) in *.
-  assert (Pd : 0 < 1 + (INR n - 1) * exp h * r).
-  { assert (0 < (INR n - 1) * exp h * r) by (repeat apply Rmult_lt_0_compat; lra). lra. }
-  unfold query_f. simpl query_u at 1. set (s := Sum n _) in *.
-  apply Rmult_le_reg_r with (s * (1 + (INR n - 1) * exp h * r)); [apply Rmult_lt_0_compat; assumption|].
-  replace (1 / (1 + (INR n - 1) * exp h * r) * (s * (1 + (INR n - 1) * exp h * r))) with s by (field; lra).
-  replace (exp (v j) / s * (s * (1 + (INR n - 1) * exp h * r)))
-    with (exp (v j) + (INR n - 1) * exp h * (exp (v j) * r)) by (field; lra).
-  rewrite R. lra.
+  intros (Hj & _ & HV) Hu.
+  assert (S : forall x, Sum n (fun i => if Nat.eqb i j then u (v j) else x) = u (v j) + (INR n - 1) * x).
+  { intros x. rewrite (Sum_one n j _ x); [rewrite Nat.eqb_refl; reflexivity | assumption |].
+    intros i _ E. replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity. }
+  rewrite <- !S. split; apply Sum_le; intros i Hi; destruct (Nat.eqb i j) eqn:E;
+    try (apply Nat.eqb_eq in E; subst; lra); apply Nat.eqb_neq in E; apply Hu, HV; assumption.
 Qed.
 
-(** [lemma-4-1-softmax-spike], second half: every other weight. *)
-Theorem softmax_spike_others j i : V1 l h kappa n v j -> (i < n)%nat -> i <> j ->
-  query_f Softmax n v i <= exp h * Rpower (INR n) (- kappa).
-Proof.
-  intros (Hj & Ej & HV) Hi Hij.
-  assert (S : exp (v j) <= Sum n (query_u Softmax v)).
-  { set (w := fun i => if Nat.eqb i j then exp (v j) else 0).
-    apply Rle_trans with (Sum n w).
-    - right. rewrite (Sum_one n j w 0); [unfold w; rewrite Nat.eqb_refl; ring | assumption |].
-      intros k _ E. unfold w. replace (Nat.eqb k j) with false by (symmetry; apply Nat.eqb_neq; assumption).
-      reflexivity.
-    - apply Sum_le. intros k Hk. unfold w. simpl. destruct (Nat.eqb k j) eqn:E.
-      + apply Nat.eqb_eq in E. subst. lra.
-      + left. apply exp_pos. }
-  assert (R : Rpower (INR n) (- kappa) = / exp (v j)).
-  { rewrite Ej, <- exp_Ropp. unfold Rpower. f_equal. ring. }
-  rewrite R. unfold query_f, Rdiv. apply Rmult_le_compat.
-  - left. apply exp_pos.
-  - left. apply Rinv_0_lt_compat. assert (P := exp_pos (v j)). lra.
+(** exp(kappa log n) = n^kappa. *)
+Lemma spike_gain j : V1 l h kappa n v j -> Rpower (INR n) (- kappa) = / exp (v j).
+Proof. intros (_ & Ej & _). rewrite Ej, <- exp_Ropp. unfold Rpower. f_equal. ring. Qed.
+
+Lemma spike_weight j x : V1 l h kappa n v j -> 0 < x ->
+  1 / (1 + (INR n - 1) * x * Rpower (INR n) (- kappa)) = exp (v j) / (exp (v j) + (INR n - 1) * x).
+Proof using Hn.
+  intros HV Hx. rewrite (spike_gain j HV). assert (P := exp_pos (v j)). assert (N2 := INR_n).
+  assert (0 < (INR n - 1) * x) by (apply Rmult_lt_0_compat; lra). field. lra.
+Qed.
+
+Lemma spike_bounds j : V1 l h kappa n v j ->
+  1 / (1 + (INR n - 1) * exp h * Rpower (INR n) (- kappa)) <= softmax n v j
+  <= 1 / (1 + (INR n - 1) * exp l * Rpower (INR n) (- kappa)).
+Proof using Hn.
+  intros HV. assert (N2 := INR_n).
+  destruct (spike_sum exp j (exp l) (exp h) HV) as (S1 & S2); [intros s Hs; split; apply exp_le; lra|].
+  rewrite !(spike_weight j) by (try apply exp_pos; assumption).
+  assert (P := exp_pos (v j)). assert (Pl := exp_pos l).
+  assert (0 < (INR n - 1) * exp l) by (apply Rmult_lt_0_compat; lra).
+  unfold softmax, normalised. split; apply div_le; lra.
+Qed.
+
+(** [lemma-4-1-softmax-spike] *)
+Theorem softmax_spike j : V1 l h kappa n v j ->
+  1 / (1 + (INR n - 1) * exp h * Rpower (INR n) (- kappa)) <= softmax n v j /\
+  forall i, (i < n)%nat -> i <> j -> softmax n v i <= exp h * Rpower (INR n) (- kappa).
+Proof using Hn.
+  intros HV. split; [apply spike_bounds; assumption|]. intros i Hi E.
+  rewrite (spike_gain j HV). apply div_le.
+  - left; apply exp_pos.
   - apply exp_le, HV; assumption.
-  - apply Rinv_le_contravar; [apply exp_pos | assumption].
+  - apply exp_pos.
+  - apply (Sum_ge_one n j (fun i => exp (v i))); [apply HV | intros; left; apply exp_pos].
 Qed.
 
 (** [lemma-4-1-linear-spike] *)
 Theorem linear_spike j : V1 l h kappa n v j ->
-  query_f Linear n v j <= kappa * ln (INR n) / (kappa * ln (INR n) + (INR n - 1) * l) /\
-  forall i, (i < n)%nat -> i <> j ->
-    query_f Linear n v i <= h / ((INR n - 1) * l + kappa * ln (INR n)).
-Proof.
-  intros (Hj & Ej & HV). assert (N2 := n_ge_2). assert (HL := ln_n_pos).
-  set (k := kappa * ln (INR n)) in *.
-  assert (Pk : 0 < k) by (apply Rmult_lt_0_compat; assumption).
+  let L := ln (INR n) in
+  linear n v j <= kappa * L / (kappa * L + (INR n - 1) * l) /\
+  forall i, (i < n)%nat -> i <> j -> linear n v i <= h / ((INR n - 1) * l + kappa * L).
+Proof using Hl Hn Hkappa.
+  intros HV L. assert (N2 := INR_n). assert (HL := ln_n_pos). fold L in HL.
+  assert (Pk : 0 < kappa * L) by (apply Rmult_lt_0_compat; assumption).
   assert (Pl : 0 < (INR n - 1) * l) by (apply Rmult_lt_0_compat; lra).
-  set (s := Sum n (query_u Linear v)).
-  assert (S : k + (INR n - 1) * l <= s).
-  { set (w := fun i => if Nat.eqb i j then k else l).
-    apply Rle_trans with (Sum n w).
-    - right. rewrite (Sum_one n j w l); [unfold w; rewrite Nat.eqb_refl; reflexivity | assumption |].
-      intros i _ E. unfold w. replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption).
-      reflexivity.
-    - apply Sum_le. intros i Hi. unfold w. simpl. destruct (Nat.eqb i j) eqn:E.
-      + apply Nat.eqb_eq in E. subst i. rewrite Ej. lra.
-      + apply HV; [assumption | apply Nat.eqb_neq; assumption]. }
-  split.
-  - unfold query_f. fold s. simpl. rewrite Ej.
-    unfold Rdiv. apply Rmult_le_compat_l; [lra|]. apply Rinv_le_contravar; lra.
-  - intros i Hi E. assert (B := HV i Hi E). unfold query_f. fold s. simpl.
-    unfold Rdiv. apply Rmult_le_compat; [lra | left; apply Rinv_0_lt_compat; lra | lra |].
-    apply Rinv_le_contravar; lra.
+  destruct (spike_sum (fun s => s) j l h HV) as (S & _); [auto|].
+  assert (Ej : v j = kappa * L) by apply HV. rewrite Ej in S.
+  unfold linear, normalised. split.
+  - rewrite Ej. apply div_le; lra.
+  - intros i Hi E. assert (B := proj2 (proj2 HV) i Hi E). apply div_le; lra.
 Qed.
 
-(** N of the book. *)
-Definition N1 : R :=
-  (kappa * ln (INR n) / (kappa * ln (INR n) + (INR n - 1) * l)) ^ 2
-  + (INR n - 1) * (h / ((INR n - 1) * l + kappa * ln (INR n))) ^ 2.
-
-(** [linear-spike-norm], first inequality. *)
+(** [linear-spike-norm] *)
 Theorem linear_spike_norm j : V1 l h kappa n v j ->
-  Sum n (fun i => query_f Linear n v i * query_f Linear n v i) <= N1.
+  let L := ln (INR n) in
+  Sum n (fun i => linear n v i ^ 2) <= N l h kappa n /\
+  N l h kappa n <= (kappa * L / ((INR n - 1) * l)) ^ 2 + h ^ 2 / ((INR n - 1) * l ^ 2).
+Proof using Hl Hn Hkappa Hlh.
+  intros HV L. assert (N2 := INR_n). assert (HL := ln_n_pos). fold L in HL.
+  assert (Pk : 0 < kappa * L) by (apply Rmult_lt_0_compat; assumption).
+  assert (Pl : 0 < (INR n - 1) * l) by (apply Rmult_lt_0_compat; lra).
+  destruct (linear_spike j HV) as (Fj & Fi). cbv zeta in Fj, Fi. fold L in Fj, Fi.
+  assert (P := weight_pos (fun s => s) n v ltac:(lia) (V1_pos j HV)).
+  change (forall i, (i < n)%nat -> 0 < linear n v i) in P.
+  set (s := kappa * L + (INR n - 1) * l) in *. assert (Hs : 0 < s) by (unfold s; lra).
+  replace ((INR n - 1) * l + kappa * L) with s in Fi by (unfold s; ring).
+  assert (EN : N l h kappa n = (kappa * L / s) ^ 2 + (INR n - 1) * (h / s) ^ 2)
+    by (unfold N; fold L; fold s; field; lra).
+  split.
+  - rewrite EN.
+    apply Rle_trans with (Sum n (fun i => if Nat.eqb i j then (kappa * L / s) ^ 2 else (h / s) ^ 2)).
+    + apply Sum_le. intros i Hi. assert (Pi := P i Hi). destruct (Nat.eqb i j) eqn:E.
+      * apply Nat.eqb_eq in E. subst i. apply pow_incr. lra.
+      * apply Nat.eqb_neq in E. assert (B := Fi i Hi E). apply pow_incr. lra.
+    + right. rewrite (Sum_one n j _ ((h / s) ^ 2)); [rewrite Nat.eqb_refl; reflexivity | apply HV |].
+      intros i _ E. replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity.
+  - rewrite EN. apply Rplus_le_compat.
+    + apply pow_incr. split; [left; apply Rdiv_lt_0_compat; lra | apply div_le; unfold s; lra].
+    + replace (h ^ 2 / ((INR n - 1) * l ^ 2)) with ((INR n - 1) * (h / ((INR n - 1) * l)) ^ 2) by (field; lra).
+      apply Rmult_le_compat_l; [lra|]. apply pow_incr.
+      split; [left; apply Rdiv_lt_0_compat; lra | apply div_le; unfold s; lra].
+Qed.
+
+(** *** One column *)
+
+Lemma column_below f s B : 0 < B -> 0 < s -> Sum n (fun i => f i ^ 2) <= B ->
+  mean (all_signs n) (fun y => reaches s (dot n f y)) <= exp (- (s ^ 2 / (2 * B))).
+Proof. intros HB Hs H. apply hoeffding_le; assumption. Qed.
+
+Lemma softmax_norm : V0 l h n v -> Sum n (fun i => softmax n v i ^ 2) <= exp (h - l) / INR n.
+Proof using Hl Hlh Hn.
+  intros HV. apply norm_at_most_max.
+  - intros i Hi. left. apply (weight_pos exp); [lia | exact exp_v_pos | assumption].
+  - apply (weight_sum exp); [lia | exact exp_v_pos].
+  - intros i Hi. apply (softmax_flat HV i Hi).
+Qed.
+
+Lemma linear_norm : V0 l h n v -> Sum n (fun i => linear n v i ^ 2) <= h / l / INR n.
+Proof using Hl Hlh Hn.
+  intros HV. apply norm_at_most_max.
+  - intros i Hi. left. apply (weight_pos (fun s => s)); [lia | exact (V0_pos HV) | assumption].
+  - apply (weight_sum (fun s => s)); [lia | exact (V0_pos HV)].
+  - intros i Hi. apply (linear_flat HV i Hi).
+Qed.
+
+(** [softmax-column-flat] *)
+Theorem softmax_column_flat s : V0 l h n v -> 0 < s ->
+  mean (all_signs n) (fun y => reaches s (dot n (softmax n v) y))
+  <= exp (- (s ^ 2 * INR n / (2 * exp (h - l)))).
+Proof using Hl Hlh Hn.
+  intros HV Hs. assert (N2 := INR_n). assert (P := exp_pos (h - l)).
+  replace (s ^ 2 * INR n / (2 * exp (h - l))) with (s ^ 2 / (2 * (exp (h - l) / INR n))) by (field; lra).
+  apply column_below; [apply Rdiv_lt_0_compat; lra | assumption | apply softmax_norm; assumption].
+Qed.
+
+(** [linear-column-flat] *)
+Theorem linear_column_flat s : V0 l h n v -> 0 < s ->
+  mean (all_signs n) (fun y => reaches s (dot n (linear n v) y))
+  <= exp (- (s ^ 2 * INR n * l / (2 * h))).
+Proof using Hl Hlh Hn.
+  intros HV Hs. assert (N2 := INR_n).
+  replace (s ^ 2 * INR n * l / (2 * h)) with (s ^ 2 / (2 * (h / l / INR n))) by (field; lra).
+  apply column_below; [repeat apply Rdiv_lt_0_compat; lra | assumption | apply linear_norm; assumption].
+Qed.
+
+(** [softmax-column-spike] *)
+Theorem softmax_column_spike j : V1 l h kappa n v j ->
+  1 / 2 <= mean (all_signs n) (fun y => reaches (2 * softmax n v j - 1) (dot n (softmax n v) y)).
+Proof using Hn.
+  intros HV. apply (reaches_half n (softmax n v) j); [| | apply HV | lra].
+  - intros i Hi. left. apply (weight_pos exp); [lia | exact exp_v_pos | assumption].
+  - apply (weight_sum exp); [lia | exact exp_v_pos].
+Qed.
+
+Lemma N_pos : 0 < N l h kappa n.
+Proof using Hl Hlh Hn Hkappa.
+  assert (N2 := INR_n). assert (HL := ln_n_pos).
+  assert (0 < kappa * ln (INR n)) by (apply Rmult_lt_0_compat; assumption).
+  assert (0 < (INR n - 1) * l) by (apply Rmult_lt_0_compat; lra).
+  apply Rdiv_lt_0_compat; [|apply pow_lt; lra].
+  assert (0 < (kappa * ln (INR n)) ^ 2) by (apply pow_lt; assumption).
+  assert (0 <= (INR n - 1) * h ^ 2) by (apply Rmult_le_pos; [lra | apply pow2_ge_0]). lra.
+Qed.
+
+(** [linear-column-spike] *)
+Theorem linear_column_spike j s : V1 l h kappa n v j -> 0 < s ->
+  mean (all_signs n) (fun y => reaches s (dot n (linear n v) y)) <= exp (- (s ^ 2 / (2 * N l h kappa n))).
+Proof using Hl Hlh Hn Hkappa.
+  intros HV Hs. apply column_below; [apply N_pos | assumption | apply (linear_spike_norm j HV)].
+Qed.
+
+Lemma column_reaches tau K x :
+  mean (all_signs n) (fun y => reaches tau (dot n (K n v) y)) <= x -> query_column tau K n v <= x.
 Proof.
-  intros HV1. destruct (linear_spike j HV1) as (Fj & Fi). assert (Hj : (j < n)%nat) by apply HV1.
-  assert (P := f_pos Linear n v ltac:(lia) (u_pos_V1 Linear j HV1)).
-  unfold N1. set (x := kappa * ln (INR n) / _) in *. set (z := h / _) in *.
-  set (w := fun i => if Nat.eqb i j then x ^ 2 else z ^ 2).
-  apply Rle_trans with (Sum n w).
-  - apply Sum_le. intros i Hi. assert (Pi := P i Hi). unfold w. destruct (Nat.eqb i j) eqn:E.
-    + apply Nat.eqb_eq in E. subst i. simpl. nra.
-    + apply Nat.eqb_neq in E. assert (B := Fi i Hi E). simpl. nra.
-  - right. rewrite (Sum_one n j w (z ^ 2)); [unfold w; rewrite Nat.eqb_refl; reflexivity | assumption |].
-    intros i _ E. unfold w. replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption).
-    reflexivity.
-Qed.
-
-(** The four errors, explicitly. *)
-
-(** [one-query-theorem], first error. *)
-Theorem one_query_softmax_V1 j m :
-  V1 l h kappa n v j -> tau < 2 * query_f Softmax n v j - 1 ->
-  1 - (1 / 2) ^ m <= query_fires Softmax n m tau v.
-Proof using Hl Hlh Hn Hkappa Htau.
-  intros HV Ht. rewrite query_fires_eq.
-  assert (H := column_ge_half Softmax n v ltac:(lia) (u_pos_V1 Softmax j HV) j tau (proj1 HV) Ht).
-  assert (R := query_column_range Softmax n tau v).
-  assert ((1 - query_column Softmax n tau v) ^ m <= (1 / 2) ^ m) by (apply pow_incr; split; lra). lra.
-Qed.
-
-(** [one-query-theorem], second error. *)
-Theorem one_query_softmax_V0 m : V0 l h n v ->
-  query_fires Softmax n m tau v <= INR m * exp (- (tau * tau / (2 * (exp (h - l) / INR n)))).
-Proof using Hl Hlh Hn Htau.
-  intros HV. apply Rle_trans with (1 := query_fires_le _ _ _ _ _).
-  apply Rmult_le_compat_l; [apply pos_INR|].
-  apply (column_le Softmax n v ltac:(lia) (u_pos_V0 Softmax HV)); [lra|].
-  apply (norm_at_most_max Softmax n v ltac:(lia) (u_pos_V0 Softmax HV)).
-  intros i Hi. apply (softmax_flat i HV Hi).
-Qed.
-
-(** [one-query-theorem], third error. *)
-Theorem one_query_linear_V0 m : V0 l h n v ->
-  query_fires Linear n m tau v <= INR m * exp (- (tau * tau / (2 * (h / l / INR n)))).
-Proof using Hl Hlh Hn Htau.
-  intros HV. apply Rle_trans with (1 := query_fires_le _ _ _ _ _).
-  apply Rmult_le_compat_l; [apply pos_INR|].
-  apply (column_le Linear n v ltac:(lia) (u_pos_V0 Linear HV)); [lra|].
-  apply (norm_at_most_max Linear n v ltac:(lia) (u_pos_V0 Linear HV)).
-  intros i Hi. apply (linear_flat i HV Hi).
-Qed.
-
-(** [one-query-theorem], fourth error. *)
-Theorem one_query_linear_V1 j m : V1 l h kappa n v j ->
-  query_fires Linear n m tau v <= INR m * exp (- (tau * tau / (2 * N1))).
-Proof using Hl Hlh Hn Hkappa Htau.
-  intros HV. apply Rle_trans with (1 := query_fires_le _ _ _ _ _).
-  apply Rmult_le_compat_l; [apply pos_INR|].
-  apply (column_le Linear n v ltac:(lia) (u_pos_V1 Linear j HV)); [lra|].
-  apply linear_spike_norm with j. assumption.
+  intros H. apply Rle_trans with (2 := H). apply mean_le; [apply all_signs_not_nil|].
+  intros; apply above_le_reaches.
 Qed.
 
 End Data.
 
-(** exp(-s/(2 N)) <= 2 N / s: enough for bounds that vanish like 1/n. *)
-Lemma exp_le_inv s N : 0 < s -> 0 < N -> exp (- (s / (2 * N))) <= 2 * N / s.
+(** [one-query-theorem]; it holds for every kappa > 0. *)
+Theorem one_query_theorem l h kappa tau n m v0 v1 j :
+  0 < l -> l <= h -> 0 < kappa -> (2 <= n)%nat -> V0 l h n v0 -> V1 l h kappa n v1 j ->
+  0 < tau < 2 * softmax n v1 j - 1 ->
+  1 - 1 / 2 ^ m <= query_P_fires tau softmax n m v1 /\
+  query_P_fires tau softmax n m v0 <= INR m * exp (- (tau ^ 2 * INR n / (2 * exp (h - l)))) /\
+  query_P_fires tau linear n m v0 <= INR m * exp (- (tau ^ 2 * INR n * l / (2 * h))) /\
+  query_P_fires tau linear n m v1 <= INR m * exp (- (tau ^ 2 / (2 * N l h kappa n))).
 Proof.
-  intros Hs HN. assert (P : 0 < s / (2 * N)) by (apply Rdiv_lt_0_compat; lra).
-  rewrite exp_Ropp. replace (2 * N / s) with (/ (s / (2 * N))) by (field; lra).
-  apply Rinv_le_contravar; [assumption|]. assert (E := exp_ineq1_le (s / (2 * N))). lra.
+  intros Hl Hlh Hk Hn H0 H1 Ht. split; [|split; [|split]].
+  - rewrite query_fires_eq.
+    assert (F0 : forall i, (i < n)%nat -> 0 < softmax n v1 i)
+      by (intros i Hi; apply (weight_pos exp); [lia | intros; apply exp_pos | assumption]).
+    assert (F1 : Sum n (softmax n v1) = 1) by (apply (weight_sum exp); [lia | intros; apply exp_pos]).
+    assert (Hf : softmax n v1 j <= 1).
+    { rewrite <- F1. apply (Sum_ge_one n j (softmax n v1)); [apply H1 | intros; left; apply F0; assumption]. }
+    assert (E : query_column tau softmax n v1 = 1 / 2).
+    { apply (spike_column_half n (softmax n v1) j); [intros; left; apply F0; assumption | assumption | apply H1 | lra | lra]. }
+    rewrite E. replace (1 - 1 / 2) with (/ 2) by field. rewrite pow_inv. lra.
+  - apply query_fires_le, column_reaches, softmax_column_flat; try assumption; lra.
+  - apply query_fires_le, column_reaches, linear_column_flat; try assumption; lra.
+  - apply query_fires_le, column_reaches. apply (linear_column_spike l h kappa n v1 Hl Hlh Hn Hk j); [assumption | lra].
+Qed.
+
+(** exp(-s/(2 B)) <= 2 B / s: enough for bounds that vanish like 1/n. *)
+Lemma exp_le_inv s B : 0 < s -> 0 < B -> exp (- (s / (2 * B))) <= 2 * B / s.
+Proof.
+  intros Hs HB. assert (P : 0 < s / (2 * B)) by (apply Rdiv_lt_0_compat; lra).
+  rewrite exp_Ropp. replace (2 * B / s) with (/ (s / (2 * B))) by (field; lra).
+  apply Rinv_le_contravar; [assumption|]. assert (E := exp_ineq1_le (s / (2 * B))). lra.
 Qed.
 
 Lemma ln_le_2sqrt x : 1 <= x -> 0 <= ln x <= 2 * sqrt x.
@@ -398,16 +478,56 @@ Proof.
     assert (E := exp_ineq1_le (ln (sqrt x))). rewrite exp_ln in E by assumption. lra.
 Qed.
 
+(** 1 - n e^h n^{-kappa} <= f_{j*} <= 1 on V_1, and f_{j*} <= 2 e^{-l} n^{kappa - 1}. *)
+Lemma spike_near_1 l h kappa n v j : (2 <= n)%nat -> V1 l h kappa n v j ->
+  1 - exp h * Rpower (INR n) (- (kappa - 1)) <= softmax n v j <= 1.
+Proof.
+  intros Hn HV. assert (N2 := INR_n n Hn).
+  assert (E : INR n * Rpower (INR n) (- kappa) = Rpower (INR n) (- (kappa - 1))).
+  { rewrite <- (Rpower_1 (INR n)) at 1 by lra. rewrite <- Rpower_plus. f_equal. ring. }
+  assert (Ph := exp_pos h). assert (Pr := Rpower_pos (INR n) (- kappa)). split.
+  - apply Rle_trans with (2 := proj1 (spike_bounds l h kappa n v Hn j HV)). rewrite <- E.
+    set (r := Rpower (INR n) (- kappa)) in *. set (z := (INR n - 1) * exp h * r).
+    assert (Hz0 : 0 < z) by (unfold z; repeat apply Rmult_lt_0_compat; lra).
+    assert (Hz : z <= exp h * (INR n * r)) by (unfold z; assert (0 < exp h * r) by (apply Rmult_lt_0_compat; assumption); nra).
+    apply Rmult_le_reg_r with (1 + z); [lra|].
+    replace (1 / (1 + z) * (1 + z)) with 1 by (field; lra). nra.
+  - rewrite <- (weight_sum exp n v) by first [lia | intros; apply exp_pos].
+    apply (Sum_ge_one n j (softmax n v)); [apply HV|]. intros i Hi. left.
+    apply (weight_pos exp); [lia | intros; apply exp_pos | assumption].
+Qed.
+
+Lemma spike_near_0 l h kappa n v j : (2 <= n)%nat -> V1 l h kappa n v j ->
+  0 <= softmax n v j <= 2 / exp l * Rpower (INR n) (- (1 - kappa)).
+Proof.
+  intros Hn HV. assert (N2 := INR_n n Hn). split.
+  - left. apply (weight_pos exp); [lia | intros; apply exp_pos | apply HV].
+  - apply Rle_trans with (1 := proj2 (spike_bounds l h kappa n v Hn j HV)).
+    assert (Pl := exp_pos l). assert (Pr := Rpower_pos (INR n) (- kappa)).
+    assert (E : INR n * Rpower (INR n) (- (1 - kappa)) * Rpower (INR n) (- kappa) = 1).
+    { rewrite <- (Rpower_1 (INR n)) at 1 by lra. rewrite <- !Rpower_plus.
+      replace (1 + - (1 - kappa) + - kappa) with 0 by ring. apply Rpower_O. lra. }
+    assert (Ps := Rpower_pos (INR n) (- (1 - kappa))).
+    set (r := Rpower (INR n) (- kappa)) in *. set (s := Rpower (INR n) (- (1 - kappa))) in *.
+    assert (P : 0 < (INR n - 1) * exp l * r) by (repeat apply Rmult_lt_0_compat; lra).
+    apply Rmult_le_reg_r with (1 + (INR n - 1) * exp l * r); [lra|].
+    replace (1 / (1 + (INR n - 1) * exp l * r) * (1 + (INR n - 1) * exp l * r)) with 1 by (field; lra).
+    replace (2 / exp l * s * (1 + (INR n - 1) * exp l * r))
+      with (2 / exp l * s + (2 * (INR n - 1)) * (s * r)) by (field; lra).
+    assert (0 < 2 / exp l * s) by (apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; lra | assumption]).
+    assert (0 < s * r) by (apply Rmult_lt_0_compat; assumption). nra.
+Qed.
+
 (** [one-query-separates], stronger: for every m with 2^-m <= delta, and every n
     from some n0 on, whatever the score vectors of V_0 and V_1. *)
-Theorem one_query_separates (l h kappa tau delta : R) (m : nat) :
-  0 < l -> l <= h -> 1 < kappa -> 0 < tau < 1 -> 0 < delta -> (1 / 2) ^ m <= delta ->
+Theorem one_query_separates_all_large_n (l h kappa tau delta : R) (m : nat) :
+  0 < l -> l <= h -> 1 < kappa -> 0 < tau < 1 -> 0 < delta -> 1 / 2 ^ m <= delta ->
   exists n0 : nat, (2 <= n0)%nat /\ forall n : nat, (n0 <= n)%nat ->
   forall v0 v1 j, V0 l h n v0 -> V1 l h kappa n v1 j ->
-    1 - query_fires Softmax n m tau v1 <= delta /\
-    query_fires Softmax n m tau v0 <= delta /\
-    query_fires Linear n m tau v0 <= delta /\
-    query_fires Linear n m tau v1 <= delta.
+    1 - delta <= query_P_fires tau softmax n m v1 /\
+    query_P_fires tau softmax n m v0 <= delta /\
+    query_P_fires tau linear n m v0 <= delta /\
+    query_P_fires tau linear n m v1 <= delta.
 Proof.
   intros Hl Hlh Hk Ht Hd Hm.
   set (C1 := exp (h - l)). set (C2 := h / l).
@@ -416,12 +536,12 @@ Proof.
   assert (P2 : 0 < C2) by (apply Rdiv_lt_0_compat; lra).
   assert (P3 : 0 < C3) by (apply Rdiv_lt_0_compat; [|apply Rmult_lt_0_compat; lra]; nra).
   set (C := C1 + C2 + C3).
-  (* the weight f_j exceeds (1 + tau)/2 *)
+  (* from M on the weight f_j exceeds (1 + tau)/2 *)
   assert (Lim := lim_power_neg (kappa - 1) ltac:(lra)).
   set (e := (1 - tau) / (2 * exp h)).
   assert (Pe : 0 < e) by (apply Rdiv_lt_0_compat; [lra | assert (H := exp_pos h); lra]).
   apply is_lim_spec in Lim. destruct (Lim (mkposreal e Pe)) as (M & HM). simpl in HM.
-  set (x0 := Rmax M (Rmax 2 (INR m * 2 * C / (tau * tau * delta)))).
+  set (x0 := Rmax M (Rmax 2 (INR m * 2 * C / (tau ^ 2 * delta)))).
   destruct (nfloor_ex x0) as (n1 & _ & Hn1).
   { apply Rle_trans with 2; [lra|]. unfold x0. apply Rle_trans with (2 := Rmax_r _ _). apply Rmax_l. }
   exists (S n1 + 2)%nat. split; [lia|]. intros n Hn v0 v1 j HV0 HV1.
@@ -429,86 +549,284 @@ Proof.
   assert (Hx0 : x0 < INR n).
   { apply Rlt_le_trans with (1 := Hn1). rewrite <- S_INR. apply le_INR. lia. }
   assert (HnM : M < INR n) by (apply Rle_lt_trans with (2 := Hx0); apply Rmax_l).
-  assert (N2 : 2 <= INR n) by (apply (le_INR 2); assumption).
-  assert (HnC : INR m * 2 * C / (tau * tau * delta) <= INR n).
+  assert (N2 := INR_n n H2).
+  assert (HnC : INR m * 2 * C / (tau ^ 2 * delta) <= INR n).
   { left. apply Rle_lt_trans with (2 := Hx0). unfold x0.
     apply Rle_trans with (2 := Rmax_r _ _). apply Rmax_r. }
   assert (Hm0 := pos_INR m).
-  assert (Tt : 0 < tau * tau) by nra.
-  assert (Small : forall N, 0 < N <= C / INR n ->
-     INR m * exp (- (tau * tau / (2 * N))) <= delta).
-  { intros N [HN HNC]. apply Rle_trans with (INR m * (2 * N / (tau * tau))).
-    - apply Rmult_le_compat_l; [assumption|]. apply exp_le_inv; assumption.
-    - apply Rle_trans with (INR m * (2 * (C / INR n) / (tau * tau))).
-      + apply Rmult_le_compat_l; [assumption|]. unfold Rdiv at 1 2.
-        apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; assumption|].
-        fold (C / INR n). lra.
-      + apply Rmult_le_reg_r with (INR n * (tau * tau)); [apply Rmult_lt_0_compat; lra|].
-        replace (INR m * (2 * (C / INR n) / (tau * tau)) * (INR n * (tau * tau)))
-          with (INR m * 2 * C / (tau * tau * delta) * (tau * tau * delta)) by (field; lra).
-        replace (delta * (INR n * (tau * tau))) with (INR n * (tau * tau * delta)) by ring.
-        apply Rmult_le_compat_r; [|assumption].
-        left. apply Rmult_lt_0_compat; assumption. }
-  assert (CN : forall c', 0 <= c' <= C -> c' / INR n <= C / INR n).
-  { intros c' [_ H]. unfold Rdiv. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra | assumption]. }
-  split; [|split; [|split]].
-  - assert (F : tau < 2 * query_f Softmax n v1 j - 1).
-    { assert (S := softmax_spike l h kappa n v1 H2 j HV1).
-      assert (B := HM (INR n) HnM). rewrite Rminus_0_r in B.
-      assert (Pr := Rpower_pos (INR n) (- (kappa - 1))).
-      rewrite Rabs_right in B by lra.
-      assert (E : INR n * Rpower (INR n) (- kappa) = Rpower (INR n) (- (kappa - 1))).
-      { rewrite <- (Rpower_1 (INR n)) at 1 by lra. rewrite <- Rpower_plus. f_equal. ring. }
-      assert (Ph := exp_pos h). assert (Pr' := Rpower_pos (INR n) (- kappa)).
-      set (r := Rpower (INR n) (- kappa)) in *. set (z := (INR n - 1) * exp h * r) in *.
-      assert (Hz0 : 0 < z) by (unfold z; repeat apply Rmult_lt_0_compat; lra).
-      assert (Hz : z < (1 - tau) / 2).
-      { apply Rle_lt_trans with (exp h * (INR n * r)).
-        - unfold z. assert (0 < exp h * r) by (apply Rmult_lt_0_compat; assumption). nra.
-        - rewrite E. replace ((1 - tau) / 2) with (exp h * e) by (unfold e; field; lra).
-          apply Rmult_lt_compat_l; assumption. }
-      (* 1/(1+z) >= 1 - z *)
-      assert (1 - z <= 1 / (1 + z)).
-      { apply Rmult_le_reg_r with (1 + z); [lra|].
-        replace (1 / (1 + z) * (1 + z)) with 1 by (field; lra). nra. }
-      lra. }
-    assert (H := one_query_softmax_V1 l h kappa tau n v1 Hl Hlh H2 ltac:(lra) (proj1 Ht) j m HV1 F). lra.
-  - apply Rle_trans with (1 := one_query_softmax_V0 l h tau n v0 Hl Hlh H2 (proj1 Ht) m HV0).
-    apply Small. fold C1. split; [apply Rdiv_lt_0_compat; lra | apply CN; unfold C; lra].
-  - apply Rle_trans with (1 := one_query_linear_V0 l h tau n v0 Hl Hlh H2 (proj1 Ht) m HV0).
-    apply Small. fold C2. split; [apply Rdiv_lt_0_compat; lra | apply CN; unfold C; lra].
-  - apply Rle_trans with (1 := one_query_linear_V1 l h kappa tau n v1 Hl Hlh H2 ltac:(lra) (proj1 Ht) j m HV1).
-    apply Small. unfold N1. set (k := kappa * ln (INR n)).
+  assert (Tt : 0 < tau ^ 2) by (apply pow_lt; lra).
+  assert (Small : forall B, 0 < B -> B <= C / INR n -> INR m * exp (- (tau ^ 2 / (2 * B))) <= delta).
+  { intros B HB HBC. apply Rle_trans with (INR m * (2 * (C / INR n) / tau ^ 2)).
+    - apply Rmult_le_compat_l; [assumption|]. apply Rle_trans with (1 := exp_le_inv _ B Tt HB).
+      apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; assumption | lra].
+    - apply Rmult_le_reg_r with (INR n * tau ^ 2); [apply Rmult_lt_0_compat; lra|].
+      replace (INR m * (2 * (C / INR n) / tau ^ 2) * (INR n * tau ^ 2))
+        with (INR m * 2 * C / (tau ^ 2 * delta) * (tau ^ 2 * delta)) by (field; lra).
+      replace (delta * (INR n * tau ^ 2)) with (INR n * (tau ^ 2 * delta)) by ring.
+      apply Rmult_le_compat_r; [|assumption]. left. apply Rmult_lt_0_compat; assumption. }
+  assert (CN : forall c', c' <= C -> c' / INR n <= C / INR n).
+  { intros c' H. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra | assumption]. }
+  assert (F : 0 < tau < 2 * softmax n v1 j - 1).
+  { split; [lra|]. assert (S := proj1 (spike_near_1 l h kappa n v1 j H2 HV1)).
+    assert (B := HM (INR n) HnM). rewrite Rminus_0_r in B.
+    assert (Pr := Rpower_pos (INR n) (- (kappa - 1))). rewrite Rabs_right in B by lra.
+    assert (Ph := exp_pos h).
+    assert (exp h * Rpower (INR n) (- (kappa - 1)) < (1 - tau) / 2); [|lra].
+    replace ((1 - tau) / 2) with (exp h * e) by (unfold e; field; lra).
+    apply Rmult_lt_compat_l; assumption. }
+  destruct (one_query_theorem l h kappa tau n m v0 v1 j Hl Hlh ltac:(lra) H2 HV0 HV1 F)
+    as (T1 & T2 & T3 & T4).
+  split; [lra | split; [|split]].
+  - apply Rle_trans with (1 := T2).
+    replace (tau ^ 2 * INR n / (2 * exp (h - l))) with (tau ^ 2 / (2 * (C1 / INR n)))
+      by (unfold C1 in *; field; lra).
+    apply Small; [apply Rdiv_lt_0_compat; lra | apply CN; unfold C; lra].
+  - apply Rle_trans with (1 := T3).
+    replace (tau ^ 2 * INR n * l / (2 * h)) with (tau ^ 2 / (2 * (C2 / INR n))) by (unfold C2; field; lra).
+    apply Small; [apply Rdiv_lt_0_compat; lra | apply CN; unfold C; lra].
+  - apply Rle_trans with (1 := T4). apply Small; [apply N_pos; lra || assumption|].
+    apply Rle_trans with (C3 / INR n); [|apply CN; unfold C; lra].
+    apply Rle_trans with (1 := proj2 (linear_spike_norm l h kappa n v1 Hl Hlh H2 ltac:(lra) j HV1)).
     destruct (ln_le_2sqrt (INR n) ltac:(lra)) as [L0 L1].
-    assert (Sq := sqrt_sqrt (INR n) ltac:(lra)). assert (Sp := sqrt_pos (INR n)).
-    assert (K0 : 0 <= k) by (apply Rmult_le_pos; lra).
-    assert (Pl : 0 < (INR n - 1) * l) by (apply Rmult_lt_0_compat; lra).
-    assert (Hz : 0 < h / ((INR n - 1) * l + k)) by (apply Rdiv_lt_0_compat; lra).
+    assert (Sq := sqrt_sqrt (INR n) ltac:(lra)). set (x := INR n) in *.
+    replace (C3 / x) with ((kappa * (2 * sqrt x) / (x / 2 * l)) ^ 2 + h ^ 2 / (x / 2 * l ^ 2)).
+    + apply Rplus_le_compat.
+      * apply pow_incr. split.
+        -- apply Rmult_le_pos; [apply Rmult_le_pos; lra | left; apply Rinv_0_lt_compat, Rmult_lt_0_compat; lra].
+        -- apply div_le; [apply Rmult_le_pos; lra | apply Rmult_le_compat_l; lra |
+             apply Rmult_lt_0_compat; lra | apply Rmult_le_compat_r; lra].
+      * apply div_le; [apply pow2_ge_0 | lra | apply Rmult_lt_0_compat; [lra | apply pow_lt; lra] |
+          apply Rmult_le_compat_r; [apply pow2_ge_0 | lra]].
+    + unfold C3. replace ((kappa * (2 * sqrt x) / (x / 2 * l)) ^ 2)
+        with (16 * kappa ^ 2 * (sqrt x * sqrt x) / (x ^ 2 * l ^ 2)) by (field; lra).
+      rewrite Sq. field. lra.
+Qed.
+
+(** [one-query-separates]: m is log_2 (1/delta), rounded up. *)
+Theorem one_query_separates (l h kappa tau delta : R) (m : nat) :
+  0 < l -> l <= h -> 1 < kappa -> 0 < tau < 1 -> 0 < delta < 1 ->
+  INR m - 1 < ln (1 / delta) / ln 2 <= INR m ->
+  exists n : nat, (2 <= n)%nat /\
+  forall v0 v1 j, V0 l h n v0 -> V1 l h kappa n v1 j ->
+    1 - delta <= query_P_fires tau softmax n m v1 /\
+    query_P_fires tau softmax n m v0 <= delta /\
+    query_P_fires tau linear n m v0 <= delta /\
+    query_P_fires tau linear n m v1 <= delta.
+Proof.
+  intros Hl Hlh Hk Ht Hd [_ Hm].
+  assert (H : 1 / 2 ^ m <= delta).
+  { assert (L2 : 0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
+    assert (Hm' : ln (1 / delta) <= INR m * ln 2).
+    { apply Rmult_le_reg_r with (/ ln 2); [apply Rinv_0_lt_compat; assumption|].
+      rewrite Rmult_assoc, Rinv_r, Rmult_1_r by lra. exact Hm. }
+    apply exp_le in Hm'. rewrite exp_ln in Hm' by (apply Rdiv_lt_0_compat; lra).
+    change (exp (INR m * ln 2)) with (Rpower 2 (INR m)) in Hm'. rewrite Rpower_pow in Hm' by lra.
+    assert (P : 0 < 2 ^ m) by (apply pow_lt; lra).
+    apply Rmult_le_reg_r with (2 ^ m); [assumption|].
+    replace (1 / 2 ^ m * 2 ^ m) with 1 by (field; lra).
+    apply Rle_trans with (delta * (1 / delta)); [right; field; lra | apply Rmult_le_compat_l; lra]. }
+  destruct (one_query_separates_all_large_n l h kappa tau delta m Hl Hlh Hk Ht (proj1 Hd) H) as (n & Hn & E).
+  exists n. split; [assumption | exact (E n (le_n n))].
+Qed.
+
+(** [softmax-spike-threshold] *)
+Theorem softmax_spike_threshold l h kappa : 0 < l -> l <= h -> 0 < kappa ->
+  (forall n v j, (2 <= n)%nat -> V1 l h kappa n v j ->
+    1 / (1 + (INR n - 1) * exp h * Rpower (INR n) (- kappa)) <= softmax n v j /\
+    softmax n v j <= 1 / (1 + (INR n - 1) * exp l * Rpower (INR n) (- kappa))) /\
+  forall (v : nat -> vector) (j : nat -> nat),
+    (forall n, (2 <= n)%nat -> V1 l h kappa n (v n) (j n)) ->
+    (1 < kappa -> is_lim_seq (fun n => softmax n (v n) (j n)) 1) /\
+    (kappa < 1 -> is_lim_seq (fun n => softmax n (v n) (j n)) 0).
+Proof.
+  intros Hl Hlh Hk0.
+  split; [intros n v j Hn HV; exact (spike_bounds l h kappa n v Hn j HV)|]. intros v j HV.
+  assert (Lim : forall e, 0 < e -> is_lim_seq (fun n => Rpower (INR n) (- e)) 0).
+  { intros e He. apply (is_lim_comp_seq (fun x => Rpower x (- e)) INR p_infty 0).
+    - apply lim_power_neg. assumption.
+    - exists O. intros; discriminate.
+    - apply is_lim_seq_INR. }
+  split; intros Hk.
+  - apply is_lim_seq_le_le_loc with (u := fun n => 1 - exp h * Rpower (INR n) (- (kappa - 1))) (w := fun _ => 1).
+    + exists 2%nat. intros n Hn. apply (spike_near_1 l h); auto.
+    + replace (Finite 1) with (Finite (1 - exp h * 0)) by (f_equal; ring).
+      apply is_lim_seq_minus'; [apply is_lim_seq_const|].
+      apply (is_lim_seq_scal_l _ (exp h) 0). apply Lim. lra.
+    + apply is_lim_seq_const.
+  - apply is_lim_seq_le_le_loc with (u := fun _ => 0) (w := fun n => 2 / exp l * Rpower (INR n) (- (1 - kappa))).
+    + exists 2%nat. intros n Hn. apply (spike_near_0 l h); auto.
+    + apply is_lim_seq_const.
+    + replace (Finite 0) with (Rbar_mult (2 / exp l) 0) by (simpl; f_equal; ring).
+      apply is_lim_seq_scal_l. apply Lim. lra.
+Qed.
+
+(** ** Corollaries of Lemma 4.1 *)
+
+(** [certified-flat-weights]: here for every Lambda = e^{h-l} or h/l. *)
+Theorem certified_flat_weights l h n v i : 0 < l -> l <= h -> (2 <= n)%nat -> V0 l h n v -> (i < n)%nat ->
+  (let Lambda := exp (h - l) in 1 / (Lambda * INR n) <= softmax n v i <= Lambda / INR n) /\
+  (let Lambda := h / l in 1 / (Lambda * INR n) <= linear n v i <= Lambda / INR n).
+Proof.
+  intros Hl Hlh Hn HV Hi. assert (N2 := INR_n n Hn).
+  assert (S := softmax_flat l h n v Hl Hlh Hn HV i Hi).
+  assert (T := linear_flat l h n v Hl Hlh Hn HV i Hi). split; cbv zeta.
+  - replace (1 / (exp (h - l) * INR n)) with (exp (l - h) / INR n); [assumption|].
+    replace (l - h) with (- (h - l)) by ring. rewrite exp_Ropp. assert (P := exp_pos (h - l)). field. lra.
+  - replace (1 / (h / l * INR n)) with (l / h / INR n) by (field; lra). assumption.
+Qed.
+
+Lemma factor_two_interval x Lambda n : 2 <= n -> 1 <= Lambda <= 2 ->
+  1 / (Lambda * n) <= x <= Lambda / n -> 1 / (2 * n) <= x <= 2 / n.
+Proof.
+  intros Hn HL [H1 H2]. split.
+  - apply Rle_trans with (2 := H1). apply div_le; nra.
+  - apply Rle_trans with (1 := H2). apply div_le; lra.
+Qed.
+
+Lemma Lambda_softmax l h : l <= h -> h - l <= ln 2 -> 1 <= exp (h - l) <= 2.
+Proof.
+  intros H1 H2. split.
+  - rewrite <- exp_0. apply exp_le. lra.
+  - apply exp_le in H2. rewrite exp_ln in H2 by lra. assumption.
+Qed.
+
+Lemma Lambda_linear l h : 0 < l -> l <= h -> h <= 2 * l -> 1 <= h / l <= 2.
+Proof.
+  intros H0 H1 H2. split; apply Rmult_le_reg_r with l; try assumption;
+    unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra; lra.
+Qed.
+
+(** [softmax-flat-factor-two] *)
+Theorem softmax_flat_factor_two l h n v i : 0 < l -> l <= h -> (2 <= n)%nat -> V0 l h n v -> (i < n)%nat ->
+  h - l <= ln 2 -> 1 / (2 * INR n) <= softmax n v i <= 2 / INR n.
+Proof.
+  intros Hl Hlh Hn HV Hi H. apply factor_two_interval with (exp (h - l)).
+  - apply INR_n; assumption.
+  - apply Lambda_softmax; assumption.
+  - apply (certified_flat_weights l h n v i Hl Hlh Hn HV Hi).
+Qed.
+
+(** [linear-flat-factor-two] *)
+Theorem linear_flat_factor_two l h n v i : 0 < l -> l <= h -> (2 <= n)%nat -> V0 l h n v -> (i < n)%nat ->
+  h <= 2 * l -> 1 / (2 * INR n) <= linear n v i <= 2 / INR n.
+Proof.
+  intros Hl Hlh Hn HV Hi H. apply factor_two_interval with (h / l).
+  - apply INR_n; assumption.
+  - apply Lambda_linear; assumption.
+  - apply (certified_flat_weights l h n v i Hl Hlh Hn HV Hi).
+Qed.
+
+(** [certified-factor-two] *)
+Theorem certified_factor_two l h n v i : 0 < l -> l <= h -> (2 <= n)%nat -> V0 l h n v -> (i < n)%nat ->
+  (exp (h - l) <= 2 -> 1 / (2 * INR n) <= softmax n v i <= 2 / INR n) /\
+  (h / l <= 2 -> 1 / (2 * INR n) <= linear n v i <= 2 / INR n).
+Proof.
+  intros Hl Hlh Hn HV Hi. split; intros H.
+  - apply (softmax_flat_factor_two l h); try assumption.
+    rewrite <- (ln_exp (h - l)). destruct H as [H|H]; [left; apply ln_increasing; [apply exp_pos | assumption] | rewrite H; lra].
+  - apply (linear_flat_factor_two l h); try assumption.
+    assert (E : h / l * l = h) by (field; lra). rewrite <- E. apply Rmult_le_compat_r; lra.
+Qed.
+
+(** [spike-with-defaults] *)
+Theorem spike_with_defaults n v j : (2 <= n)%nat -> V1 (ln (12 / 10)) (ln (14 / 10)) 4 n v j ->
+  1 / 2 <= softmax n v j /\ forall i, (i < n)%nat -> i <> j -> linear n v i <= 2 / INR n.
+Proof.
+  intros Hn HV. assert (N2 := INR_n n Hn). set (x := INR n) in *.
+  assert (Hl : 0 < ln (12 / 10)) by (rewrite <- ln_1; apply ln_increasing; lra).
+  assert (Hlh : ln (12 / 10) <= ln (14 / 10)) by (left; apply ln_increasing; lra).
+  split.
+  - apply Rle_trans with (2 := proj1 (softmax_spike _ _ _ _ _ Hn j HV)). fold x.
+    rewrite exp_ln by lra. rewrite Rpower_Ropp.
+    replace (Rpower x 4) with (x ^ 4) by (rewrite <- (Rpower_pow 4 x) by lra; f_equal; simpl; ring).
+    assert (P : 0 < x ^ 4) by (apply pow_lt; lra).
+    assert (H : (x - 1) * (14 / 10) * / x ^ 4 <= 1).
+    { apply Rmult_le_reg_r with (x ^ 4); [assumption|]. rewrite Rmult_assoc, Rinv_l by lra.
+      assert (2 <= x ^ 3) by (apply Rle_trans with (2 ^ 3); [simpl; lra | apply pow_incr; lra]).
+      replace (x ^ 4) with (x * x ^ 3) by ring. nra. }
+    assert (0 <= (x - 1) * (14 / 10) * / x ^ 4)
+      by (apply Rmult_le_pos; [lra | left; apply Rinv_0_lt_compat; assumption]).
+    apply div_le; lra.
+  - intros i Hi E. apply Rle_trans with (1 := proj2 (linear_spike (ln (12 / 10)) (ln (14 / 10)) 4 n v Hl Hn ltac:(lra) j HV) i Hi E).
+    fold x. assert (L1 : ln (14 / 10) <= 2 * ln (12 / 10)).
+    { replace (2 * ln (12 / 10)) with (ln (12 / 10) + ln (12 / 10)) by ring.
+      rewrite <- ln_mult by lra. left. apply ln_increasing; lra. }
+    assert (L2 : ln (12 / 10) <= ln x) by (left; apply ln_increasing; lra).
+    set (l := ln (12 / 10)) in *. set (h := ln (14 / 10)) in *.
+    assert (D : 0 < (x - 1) * l + 4 * ln x).
+    { assert (0 < (x - 1) * l) by (apply Rmult_lt_0_compat; lra). lra. }
+    apply Rmult_le_reg_r with (x * ((x - 1) * l + 4 * ln x)); [apply Rmult_lt_0_compat; lra|].
+    replace (h / ((x - 1) * l + 4 * ln x) * (x * ((x - 1) * l + 4 * ln x))) with (h * x) by (field; lra).
+    replace (2 / x * (x * ((x - 1) * l + 4 * ln x))) with (2 * ((x - 1) * l + 4 * ln x)) by (field; lra).
+    nra.
+Qed.
+
+(** [certified-spike-weights]: here for every 0 < l <= h and kappa > 0. *)
+Theorem certified_spike_weights l h kappa n : 0 < l -> l <= h -> 0 < kappa -> (2 <= n)%nat ->
+  (forall v j, V1 l h kappa n v j -> forall i, (i < n)%nat -> i <> j ->
+    softmax n v i <= exp h * Rpower (INR n) (- kappa) /\
+    linear n v i <= h / ((INR n - 1) * l + kappa * ln (INR n))) /\
+  forall j, (j < n)%nat ->
+    (exists v, V1 l h kappa n v j /\
+      softmax n v j = 1 / (1 + (INR n - 1) * exp h * Rpower (INR n) (- kappa))) /\
+    (exists v, V1 l h kappa n v j /\
+      linear n v j = kappa * ln (INR n) / (kappa * ln (INR n) + (INR n - 1) * l)).
+Proof.
+  intros Hl Hlh Hk Hn. split.
+  - intros v j HV i Hi E. split.
+    + apply (proj2 (softmax_spike _ _ _ _ _ Hn j HV)); assumption.
+    + apply (proj2 (linear_spike _ _ _ _ _ Hl Hn Hk j HV)); assumption.
+  - intros j Hj.
+    set (corner := fun x : R => fun i => if Nat.eqb i j then kappa * ln (INR n) else x).
+    assert (Cj : forall x, corner x j = kappa * ln (INR n)) by (intros; unfold corner; rewrite Nat.eqb_refl; reflexivity).
+    assert (CV : forall x, l <= x <= h -> V1 l h kappa n (corner x) j).
+    { intros x Hx. split; [assumption | split; [apply Cj|]]. intros i Hi E. unfold corner.
+      replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption). assumption. }
+    assert (CS : forall u x, Sum n (fun i => u (corner x i)) = u (kappa * ln (INR n)) + (INR n - 1) * u x).
+    { intros u x. rewrite (Sum_one n j _ (u x)); [rewrite Cj; reflexivity | assumption |].
+      intros i _ E. unfold corner.
+      replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity. }
     split.
-    + assert (0 <= (k / (k + (INR n - 1) * l)) ^ 2) by apply pow2_ge_0.
-      assert (0 < (INR n - 1) * (h / ((INR n - 1) * l + k)) ^ 2)
-        by (apply Rmult_lt_0_compat; [lra | apply pow_lt; assumption]). lra.
-    + apply Rle_trans with (C3 / INR n); [|apply CN; unfold C; lra].
-      set (x := INR n) in *.
-      assert (A1 : (k / (k + (x - 1) * l)) ^ 2 <= 16 * kappa * kappa / (l * l) / x).
-      { apply Rle_trans with ((2 * kappa * sqrt x / (x / 2 * l)) ^ 2).
-        - apply pow_incr. split; [apply Rmult_le_pos; [assumption | left; apply Rinv_0_lt_compat; lra]|].
-          unfold Rdiv. apply Rmult_le_compat; [assumption | left; apply Rinv_0_lt_compat; lra | |].
-          + unfold k. apply Rle_trans with (kappa * (2 * sqrt x)); [apply Rmult_le_compat_l; lra | lra].
-          + apply Rinv_le_contravar; [apply Rmult_lt_0_compat; lra|]. nra.
-        - right. replace ((2 * kappa * sqrt x / (x / 2 * l)) ^ 2)
-            with (16 * kappa * kappa * (sqrt x * sqrt x) / (x * x * (l * l))) by (field; lra).
-          rewrite Sq. field. lra. }
-      assert (A2 : (x - 1) * (h / ((x - 1) * l + k)) ^ 2 <= 2 * h * h / (l * l) / x).
-      { apply Rle_trans with ((x - 1) * (h / ((x - 1) * l)) ^ 2).
-        - apply Rmult_le_compat_l; [lra|]. apply pow_incr. split; [lra|].
-          unfold Rdiv. apply Rmult_le_compat_l; [lra|]. apply Rinv_le_contravar; lra.
-        - replace ((x - 1) * (h / ((x - 1) * l)) ^ 2) with (h * h / (l * l) * / (x - 1)) by (field; lra).
-          replace (2 * h * h / (l * l) / x) with (h * h / (l * l) * / (x / 2)) by (field; lra).
-          apply Rmult_le_compat_l.
-          + apply Rmult_le_pos; [nra | left; apply Rinv_0_lt_compat, Rmult_lt_0_compat; lra].
-          + apply Rinv_le_contravar; lra. }
-      replace (C3 / x) with (16 * kappa * kappa / (l * l) / x + 2 * h * h / (l * l) / x)
-        by (unfold C3; field; lra).
-      lra.
+    + exists (corner h). split; [apply CV; lra|].
+      rewrite (spike_weight l h kappa n (corner h) Hn j) by (try apply CV; try apply exp_pos; lra).
+      unfold softmax, normalised. rewrite (CS exp), Cj. reflexivity.
+    + exists (corner l). split; [apply CV; lra|].
+      unfold linear, normalised. rewrite (CS (fun s => s)), Cj. reflexivity.
+Qed.
+
+(** [certified-one-column]: here for every Lambda. *)
+Theorem certified_one_column l h n v : 0 < l -> l <= h -> (2 <= n)%nat -> V0 l h n v ->
+  (let Lambda := exp (h - l) in
+   Sum n (fun i => softmax n v i ^ 2) <= Lambda / INR n /\
+   forall s, 0 < s -> mean (all_signs n) (fun y => reaches s (dot n (softmax n v) y))
+     <= exp (- (s ^ 2 * INR n / (2 * Lambda)))) /\
+  (let Lambda := h / l in
+   Sum n (fun i => linear n v i ^ 2) <= Lambda / INR n /\
+   forall s, 0 < s -> mean (all_signs n) (fun y => reaches s (dot n (linear n v) y))
+     <= exp (- (s ^ 2 * INR n / (2 * Lambda)))).
+Proof.
+  intros Hl Hlh Hn HV. split; cbv zeta; (split; [|intros s Hs]).
+  - apply softmax_norm; assumption.
+  - apply (softmax_column_flat l h); assumption.
+  - apply linear_norm; assumption.
+  - replace (s ^ 2 * INR n / (2 * (h / l))) with (s ^ 2 * INR n * l / (2 * h)) by (field; lra).
+    apply (linear_column_flat l h); assumption.
+Qed.
+
+(** [certified-spiked-column]: here for every 0 < l <= h and kappa > 0. *)
+Theorem certified_spiked_column l h kappa n v j : 0 < l -> l <= h -> 0 < kappa -> (2 <= n)%nat ->
+  V1 l h kappa n v j ->
+  let L := ln (INR n) in
+  let N := (kappa * L / (kappa * L + (INR n - 1) * l)) ^ 2
+           + (INR n - 1) * (h / ((INR n - 1) * l + kappa * L)) ^ 2 in
+  Sum n (fun i => linear n v i ^ 2) <= N /\
+  forall s, 0 < s -> mean (all_signs n) (fun y => reaches s (dot n (linear n v) y)) <= exp (- (s ^ 2 / (2 * N))).
+Proof.
+  intros Hl Hlh Hk Hn HV L N. assert (N2 := INR_n n Hn). assert (HL := ln_n_pos n Hn). fold L in HL.
+  assert (0 < kappa * L) by (apply Rmult_lt_0_compat; assumption).
+  assert (0 < (INR n - 1) * l) by (apply Rmult_lt_0_compat; lra).
+  assert (E : N = Model.N l h kappa n) by (unfold N, Model.N; fold L; field; lra).
+  rewrite E. split.
+  - apply (linear_spike_norm l h kappa n v Hl Hlh Hn Hk j HV).
+  - intros s Hs. apply (linear_column_spike l h kappa n v Hl Hlh Hn Hk j); assumption.
 Qed.
