@@ -11,7 +11,7 @@ from typing import NamedTuple
 MODEL = "Model"  # all definitions stand in this file
 NEEDED = "Coq and its library Coquelicot (Debian: apt-get install --no-install-recommends coq libcoq-coquelicot)"
 OPTIONS = ("-q", "-w", "none")  # no settings of the user's; warnings differ between versions
-LONGEST = 300  # seconds that one file may take
+LONGEST = 1800  # seconds that one file may take, on a machine that is very busy; usually it is some
 ASKED = "Asked"  # the file with our questions
 NONE = "Closed under the global context"
 
@@ -25,11 +25,10 @@ class Refused(Exception):
 
 
 class Theorem(NamedTuple):
-    """A theorem as Coq sees it: its statement in Coq's notation, the same without any notation, and its axioms."""
+    """A theorem as Coq sees it: its statement in Coq's notation, and the same without any notation."""
 
     shown: str
     explicit: str
-    axioms: tuple[str, ...]
 
 
 def version():
@@ -87,29 +86,17 @@ def compile_one(folder, module, longest=LONGEST):
 
 def statements(folder, names):
     """Return {name: Theorem} for theorems of a compiled folder, each named as in ``Golden.golden_ratio_law``."""
-    questions = ["From Coq Require Import Reals.", "From Coquelicot Require Import Coquelicot."]
-    questions += [
-        f"Require Import {name}." for name in sorted(_modules(folder), key=lambda name: (name == MODEL, name))
-    ]
+    questions = ["From Coq Require Import Reals.", "From Coquelicot Require Import Coquelicot.", *_imports(folder)]
     questions += ["Open Scope R_scope.", "Set Printing Width 72.", "Set Printing Depth 10000."]
-    for place, name in enumerate(names):
-        questions += [
-            f'Redirect "{place}.shown" Check @{name}.',
-            f'Redirect "{place}.axioms" Print Assumptions {name}.',
-        ]
+    questions += [f'Redirect "{place}.shown" Check @{name}.' for place, name in enumerate(names)]
     questions += ["Set Printing All.", "Set Printing Width 1000."]
     questions += [f'Redirect "{place}.explicit" Check @{name}.' for place, name in enumerate(names)]
     _ask(folder, questions)
 
     def answer(place, kind):
-        return (folder / f"{place}.{kind}.out").read_text(encoding="utf-8")
+        return _statement((folder / f"{place}.{kind}.out").read_text(encoding="utf-8"))
 
-    return {
-        name: Theorem(
-            _statement(answer(place, "shown")), _statement(answer(place, "explicit")), axioms(answer(place, "axioms"))
-        )
-        for place, name in enumerate(names)
-    }
+    return {name: Theorem(answer(place, "shown"), answer(place, "explicit")) for place, name in enumerate(names)}
 
 
 def _statement(text):
@@ -125,14 +112,20 @@ def _statement(text):
     return "\n".join([first, *(line[least:] for line in rest)])
 
 
-def axioms(text):
-    """Return the names of the axioms in what Coq prints of a theorem's assumptions.
+def axioms(folder, names):
+    """Return the axioms that the proofs of theorems of a compiled folder use together; each question takes long."""
+    everything = f"Definition everything := ({', '.join(f'@{name}' for name in names)}, I)."
+    return trusted(_ask(folder, [*_imports(folder), everything, "Print Assumptions everything."]))
+
+
+def trusted(text):
+    """Return the names of the axioms in what Coq prints of assumptions.
 
     Whatever else stands there, such as a check that was switched off, counts as one, so that nothing is overlooked.
 
     Examples
     --------
-    >>> axioms("Axioms:\\nLogic.classic : forall P : Prop,\\n  P \\\\/ ~ P\\nfoo is assumed to be guarded.")
+    >>> trusted("Axioms:\\nLogic.classic : forall P : Prop,\\n  P \\\\/ ~ P\\nfoo is assumed to be guarded.")
     ('Logic.classic', 'foo is assumed to be guarded.')
     """
     if text.strip() == NONE:
@@ -141,16 +134,19 @@ def axioms(text):
     return tuple(sorted(re.sub(r"\A([\w.']+)( :.*)?\Z", r"\1", line) for line in lines))
 
 
-def uses(folder, names, definitions):
-    """Return the pairs (theorem, definition) in which the statement of a theorem uses a definition."""
-    questions = [f"Require Import {name}." for name in sorted(_modules(folder))]
-    questions += [
+def uses(folder, found, definitions):
+    """Return the pairs (theorem, definition) in which a statement uses a definition; `found` as from `statements`.
+
+    A bound variable may have the name of a definition; whether unfolding the definition changes anything tells.
+    """
+    questions = [
         f"Goal True. let T := type of (@{name}) in let U := eval cbv delta [{definition}] in T in "
         f'tryif constr_eq T U then idtac else idtac "uses" "{name}" "{definition}". Abort.'
-        for name in names
+        for name, theorem in found.items()
         for definition in definitions
+        if re.search(rf"(?<![\w']){definition.partition('.')[2]}(?![\w'])", theorem.explicit)
     ]
-    lines = map(str.split, _ask(folder, questions).splitlines())
+    lines = map(str.split, _ask(folder, [*_imports(folder), *questions]).splitlines())
     return [(line[1], line[2]) for line in lines if line[:1] == ["uses"]]
 
 
@@ -166,6 +162,11 @@ def _ask(folder, questions):
     finally:
         for path in folder.glob(f"{ASKED}.*"):
             path.unlink()
+
+
+def _imports(folder):
+    """Return what imports all modules, the model last, whose names are then the shortest."""
+    return [f"Require Import {name}." for name in sorted(_modules(folder), key=lambda name: (name == MODEL, name))]
 
 
 def _names(folder):

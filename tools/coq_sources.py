@@ -7,7 +7,7 @@ from tools.files import ROOT
 
 PROOFS = ROOT / "proofs"
 MODEL = "Model.v"  # all definitions stand there, and no proof
-THEOREM = re.compile(r"\s*(?:Theorem|Lemma|Corollary|Proposition|Fact|Remark)\s+(?P<name>[\w']+)")
+THEOREM = re.compile(r"^\s*(?:Theorem|Lemma|Corollary|Proposition|Fact|Remark)\s+(?P<name>[\w']+)", re.MULTILINE)
 DEFINITION = re.compile(r"^\s*(?:(?:Local|Global)\s+)?(?:Definition|Fixpoint|Example)\s+([\w']+)", re.MULTILINE)
 TYPE = re.compile(r"^\s*(?:Inductive|CoInductive|Variant|Record|Structure|Class)\s+([\w']+)", re.MULTILINE)
 TRUSTED = re.compile(
@@ -18,11 +18,10 @@ LABELS = re.compile(rf"\[\s*({NAME}(?:,\s*{NAME})*)\s*\]")
 
 
 class Comment(NamedTuple):
-    """A comment of a Coq file, the code from its end to the next comment, and where it begins."""
+    """A comment of a Coq file, and the code from its end to the next comment."""
 
     words: str
     code: str
-    start: int
 
     @property
     def labels(self):
@@ -38,7 +37,6 @@ class Theorem(NamedTuple):
 
     name: str
     labels: tuple[str, ...]
-    line: int
     whole: bool
 
 
@@ -60,7 +58,7 @@ def comments(text):
 
     Examples
     --------
-    >>> [comment[:2] for comment in comments("Open. (* one (* two *) *) Close.")]
+    >>> [tuple(comment) for comment in comments("Open. (* one (* two *) *) Close.")]
     [('', 'Open. '), ('one (* two *)', ' Close.')]
     """
     spans, start, depth = [(0, 0)], 0, 0
@@ -73,7 +71,7 @@ def comments(text):
                 spans.append((start, mark.end()))
     ends = [start for start, _ in spans[1:]] + [len(text)]
     return [
-        Comment(text[start:end].removeprefix("(*").removesuffix("*)").strip("*").strip(), text[end:behind], start)
+        Comment(text[start:end].removeprefix("(*").removesuffix("*)").strip("*").strip(), text[end:behind])
         for (start, end), behind in zip(spans, ends, strict=True)
     ]
 
@@ -89,19 +87,27 @@ def theorems(text):
     Examples
     --------
     >>> theorems("(** [one] *)\\n(** [two-a, two-b] *)\\nLemma here : True.")
-    [Theorem(name='here', labels=('one', 'two-a', 'two-b'), line=3, whole=True)]
+    [Theorem(name='here', labels=('one', 'two-a', 'two-b'), whole=True)]
     """
     found, labels, words = [], [], ""
     for comment in comments(text):
         labels, words = labels + comment.labels, words + comment.words
         if comment.code.strip():
             if theorem := THEOREM.match(comment.code):
-                end = text.index(comment.code, comment.start) + theorem.end()
-                found.append(
-                    Theorem(theorem["name"], tuple(labels), text.count("\n", 0, end) + 1, "in part" not in words)
-                )
+                found.append(Theorem(theorem["name"], tuple(labels), "in part" not in words))
             labels, words = [], ""
     return found
+
+
+def lines(text):
+    """Return {name: number of its line} of all theorems of a file.
+
+    Examples
+    --------
+    >>> lines("(* one *)\nLemma here : True.")
+    {'here': 2}
+    """
+    return {found["name"]: text.count("\n", 0, found.start("name")) + 1 for found in THEOREM.finditer(text)}
 
 
 def sections(text):

@@ -11,9 +11,9 @@ PROVED = "proved"  # the level of a statement that Coq has proved
 
 # The axioms that Coq's real numbers rest on, by their names in Coq, in words.  No proof may use another one.
 AXIOMS = {
-    "ClassicalDedekindReals.sig_forall_dec": "a property of whole numbers that can be decided for each holds for all, "
-    "or fails for one that can be named",
-    "ClassicalDedekindReals.sig_not_dec": "of every statement, either its negation is refuted or it is refuted",
+    "ClassicalDedekindReals.sig_forall_dec": "a property of whole numbers that can be decided for each of them holds "
+    "for all, or fails for one, and one may go by which",
+    "ClassicalDedekindReals.sig_not_dec": "every statement is refuted or cannot be refuted, and one may go by which",
     "FunctionalExtensionality.functional_extensionality_dep": "functions with the same values are the same",
     "Classical_Prop.classic": "every statement is true or false",
 }
@@ -31,10 +31,10 @@ def read_proofs():
     Returns
     -------
     dict
-        ``versions`` of Coq and its library, ``sources`` with a digest of each file, ``definitions`` with digests of
-        both sides of each definition, and ``statements``: by label a digest of the book's words, whether the theorems
-        say the whole of them, and of each theorem its statement as Coq prints it, a digest of it without any notation,
-        and the axioms that its proof uses.
+        ``versions`` of Coq and its library, the ``axioms`` that all proofs together use, ``sources`` with a digest of
+        each file, ``definitions`` with digests of both sides of each definition, and ``statements``: by label a digest
+        of the book's words, whether the theorems say the whole of them, and of each theorem its statement as Coq prints
+        it and a digest of it without any notation.
     """
     return json.loads(read(proofs_path()))
 

@@ -44,6 +44,10 @@ def test_one_that_is_proved_in_part_is_not(entry):
     assert not LEDGER[LABEL].is_proved
 
 
+def test_the_file_is_read_once():
+    assert proofs.read_proofs() is proofs.read_proofs()
+
+
 def test_white_space_makes_no_other_digest():
     assert proofs.digest(" a  b\nc ") == proofs.digest("a b c") != proofs.digest("ab c")
 
