@@ -60,20 +60,35 @@ Definition binomial_above (m : nat) (x : R) : R :=
 Definition binomial_reaches (m : nat) (x : R) : R :=
   Sum (S m) (fun i => Binomial.C m i / 2 ^ m * reaches x (INR i)).
 
-(** ** Kernels: from the scores of n tokens to their weights *)
+(** ** Weights  [def-softmax-normaliser, def-softmax-weights, def-linear-weights] *)
 
+(** From the scores of n tokens to their weights. *)
 Definition kernel := nat -> vector -> vector.
 
-(** u / <u, 1_n>  [def-softmax-normaliser]; where the sum is 0, no theorem says anything. *)
+(** u / <u, 1_n>; no theorem says anything where the sum is 0. *)
 Definition normalised (u : R -> R) : kernel :=
   fun n v i => u (v i) / Sum n (fun k => u (v k)).
 
-Definition softmax : kernel := normalised exp.               (** [def-softmax-weights] *)
-Definition linear : kernel := normalised (fun s => s).       (** [def-linear-weights] *)
-Definition degree (beta : R) : kernel := normalised (fun s => Rpower s beta).  (** [def-kernels] *)
+Definition softmax : kernel := normalised exp.
+Definition linear : kernel := normalised (fun s => s).
 
-(** Not normalised  [def-four-mechanisms]. *)
+(** ** Not normalised  [def-four-mechanisms] *)
+
 Definition raw (u : R -> R) : kernel := fun n v i => u (v i).
+
+(** ** Other kernels  [def-kernels] *)
+
+Definition degree (beta : R) : kernel := normalised (fun s => Rpower s beta).
+
+(** Hard attention: the largest of the n scores share. *)
+Definition is_largest (n : nat) (v : vector) (i : nat) : bool :=
+  forallb (fun k => if Rle_dec (v k) (v i) then true else false) (seq 0 n).
+Definition hard : kernel := fun n v i =>
+  if is_largest n v i then 1 / Sum n (fun k => if is_largest n v k then 1 else 0) else 0.
+
+(** Sparsemax, the projection onto the simplex: the weights max(v_i - theta, 0) that sum to 1. *)
+Definition is_sparsemax (n : nat) (v f : vector) : Prop :=
+  Sum n f = 1 /\ exists theta, forall i, (i < n)%nat -> f i = Rmax (v i - theta) 0.
 
 (** ** Self-attention  [def-kronecker, def-vec, def-self-attention] *)
 
@@ -91,7 +106,7 @@ Definition scores (n d : nat) (A1 A2 X : matrix) (j : nat) : vector :=
 Definition attention (K : kernel) (n d : nat) (A1 A2 A3 X : matrix) (j : nat) : vector :=
   fun k => Sum n (fun i => A3 i k * K n (scores n d A1 A2 X j) i).
 
-(** ** Data  [def-token-data] *)
+(** ** Data *)
 
 Definition b (c : R) : R := 1 - c.
 Definition L (n : nat) : R := ln (INR n).
@@ -112,35 +127,12 @@ Definition A (D : data) : matrix := fun i k =>
   else if Nat.eqb k (width D - 1) then constant D * sqrt (L (size D))
   else if Nat.eqb (k - 1) (class D i) then b (constant D) * sqrt (L (size D)) else 0.
 
+(** What every theorem assumes: n >= 2, a >= 0, 0 < c < 1, each token has a class. *)
+Definition conditions (D : data) : Prop :=
+  (2 <= size D)%nat /\ 0 <= strength D /\ 0 < constant D < 1 /\
+  forall i, (i < size D)%nat -> (class D i < width D - 2)%nat.
+
 Definition ones : matrix := fun _ _ => 1.
-
-(** n = (d - 2) t. *)
-Definition n (d t : nat) : nat := ((d - 2) * t)%nat.
-
-(** D_0 and D_1: one marked token, t stacked copies of an identity of d - 2 columns. *)
-Definition token_data (d t jstar : nat) (a c : R) : data :=
-  Data d (n d t) (fun i => i mod (d - 2))%nat (fun i => Nat.eqb i jstar) ones a c.
-
-(** What the book assumes of it. *)
-Definition token_conditions (d t jstar : nat) (a c : R) : Prop :=
-  (2 <= n d t)%nat /\ (jstar < n d t)%nat /\ 0 <= a /\ 0 < c < 1.
-
-(** Ragged classes  [def-ragged-data]: the i-th token has the class [class i].  No
-    theorem needs that each class has a token. *)
-Definition ragged_data (d n : nat) (class : nat -> nat) (jstar : nat) (a c : R) : data :=
-  Data d n class (fun i => Nat.eqb i jstar) ones a c.
-
-Definition ragged_conditions (d n : nat) (class : nat -> nat) (jstar : nat) (a c : R) : Prop :=
-  (2 <= n)%nat /\ (jstar < n)%nat /\ 0 <= a /\ 0 < c < 1 /\
-  forall i, (i < n)%nat -> (class i < d - 2)%nat.
-
-(** Counting data  [def-count-data]: the first s of n tokens are marked, s = rho n. *)
-Definition count_data (d t s : nat) (a c : R) : data :=
-  Data d (n d t) (fun i => i mod (d - 2))%nat (fun i => Nat.ltb i s) ones a c.
-
-(** The same data with another matrix X. *)
-Definition with_X (D : data) (M : matrix) : data :=
-  Data (width D) (size D) (class D) (marked D) M (strength D) (constant D).
 
 (** The scores of row j, f_j and o_j for A_1 = A_2 = A_3 = A. *)
 Definition score (D : data) (j : nat) : vector :=
@@ -148,6 +140,40 @@ Definition score (D : data) (j : nat) : vector :=
 Definition f (K : kernel) (D : data) (j : nat) : vector := K (size D) (score D j).
 Definition o (K : kernel) (D : data) (j : nat) : vector :=
   attention K (size D) (width D) (A D) (A D) (A D) (X D) j.
+
+(** ** D_0 and D_1  [def-token-data] *)
+
+(** n = (d - 2) t. *)
+Definition n (d t : nat) : nat := ((d - 2) * t)%nat.
+
+(** One marked token, t stacked copies of an identity of d - 2 columns. *)
+Definition token_data (d t jstar : nat) (a c : R) : data :=
+  Data d (n d t) (fun i => i mod (d - 2))%nat (fun i => Nat.eqb i jstar) ones a c.
+
+(** What the book assumes of it. *)
+Definition token_conditions (d t jstar : nat) (a c : R) : Prop :=
+  (2 <= n d t)%nat /\ (jstar < n d t)%nat /\ 0 <= a /\ 0 < c < 1.
+
+(** ** Ragged classes  [def-ragged-data] *)
+
+(** Any classes; no theorem needs that each of them has a token. *)
+Definition ragged_data (d n : nat) (class : nat -> nat) (jstar : nat) (a c : R) : data :=
+  Data d n class (fun i => Nat.eqb i jstar) ones a c.
+
+(** The number t_k of tokens of class k. *)
+Definition class_count (n : nat) (class : nat -> nat) (k : nat) : nat :=
+  length (filter (fun i => Nat.eqb k (class i)) (seq 0 n)).
+
+(** ** Counting data  [def-count-data] *)
+
+(** The first s = rho n of n tokens are marked. *)
+Definition count_data (d t s : nat) (a c : R) : data :=
+  Data d (n d t) (fun i => i mod (d - 2))%nat (fun i => Nat.ltb i s) ones a c.
+
+(** ** The same data with another matrix X *)
+
+Definition with_X (D : data) (M : matrix) : data :=
+  Data (width D) (size D) (class D) (marked D) M (strength D) (constant D).
 
 (** ** The network  [def-threshold, def-relu, def-shifted-relu, def-network-tokens] *)
 
@@ -197,6 +223,24 @@ Definition spread (n jstar : nat) (w : R) : vector := fun i =>
 Definition sees (K : kernel) (D : data) (jstar : nat) (w_own w_other : R) : Prop :=
   forall j i, (j < size D)%nat -> (i < size D)%nat ->
   f K D j i = spread (size D) jstar (if Nat.eqb j jstar then w_own else w_other) i.
+
+(** Row jstar has the weights x1 at jstar and z1 elsewhere, every other row x2 and z2. *)
+Definition two_weights (K : kernel) (D : data) (jstar : nat) (x1 z1 x2 z2 : R) : Prop :=
+  forall j i, (j < size D)%nat -> (i < size D)%nat ->
+  f K D j i = if Nat.eqb i jstar then (if Nat.eqb j jstar then x1 else x2)
+              else (if Nat.eqb j jstar then z1 else z2).
+
+(** The signs y_1, y_{k*} and y_d of a column, and the sum S of all others. *)
+Definition y_first (y : list R) : R := nth 0 y 0.
+Definition y_star (d jstar : nat) (y : list R) : R := nth (S (jstar mod (d - 2))) y 0.
+Definition y_last (d : nat) (y : list R) : R := nth (d - 1) y 0.
+Definition y_others (d jstar : nat) (y : list R) : R :=
+  Sum (d - 2) (fun l => if Nat.eqb l (jstar mod (d - 2))%nat then 0 else nth (S l) y 0).
+
+(** The mean over the eight patterns of (y_1, y_{k*}, y_d). *)
+Definition mean_of_eight (B : R -> R -> R -> R) : R :=
+  1 / 8 * (B 1 1 1 + B 1 1 (-1) + B 1 (-1) 1 + B 1 (-1) (-1) +
+           B (-1) 1 1 + B (-1) 1 (-1) + B (-1) (-1) 1 + B (-1) (-1) (-1)).
 
 (** Weights of the mark: p, q and p_lin. *)
 Definition p (n a : R) : R := 1 / (1 + (n - 1) * Rpower n (- (a * (1 + a)))).

@@ -329,10 +329,6 @@ End Network.
 
 (** ** The outputs, as masses of weights *)
 
-Definition conditions (D : data) : Prop :=
-  (2 <= size D)%nat /\ 0 <= strength D /\ 0 < constant D < 1 /\
-  forall i, (i < size D)%nat -> (class D i < width D - 2)%nat.
-
 Section Masses.
 
 Variable D : data.
