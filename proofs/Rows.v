@@ -98,6 +98,48 @@ Proof.
   nra.
 Qed.
 
+(** The signs y_1, y_k and y_d apart from all others. *)
+Lemma mean_eight d k (v : nat -> R) (G : R -> R -> R -> R -> R) : (k < d - 2)%nat ->
+  mean (all_signs d) (fun y => G (y_first y) (nth (S k) y 0) (y_last d y)
+    (Sum (d - 2) (fun l => if Nat.eqb l k then 0 else v l * nth (S l) y 0))) =
+  mean_of_eight (fun y1 yk yd => mean (all_signs (d - 3)) (fun y => G y1 yk yd (dot (d - 3) (skip k v) y))).
+Proof.
+  intros Hk.
+  set (M := fun y1 yk yd => mean (all_signs (d - 3)) (fun y => G y1 yk yd (dot (d - 3) (skip k v) y))).
+  set (H := fun y => G (y_first y) (nth (S k) y 0) (y_last d y)
+    (Sum (d - 2) (fun l => if Nat.eqb l k then 0 else v l * nth (S l) y 0))).
+  assert (E : forall y1 yk yd, mean (all_signs (d - 3)) (fun y => H (y1 :: insert k yk y ++ [yd])) = M y1 yk yd).
+  { intros y1 yk yd. apply mean_ext. intros y Hy. apply all_signs_length in Hy. unfold H.
+    assert (Li : length (insert k yk y) = (d - 2)%nat) by (rewrite insert_length by lia; lia).
+    assert (Nk : forall l, (l < d - 2)%nat -> nth (S l) (y1 :: insert k yk y ++ [yd]) 0 = nth l (insert k yk y) 0)
+      by (intros l Hl; simpl; rewrite app_nth1 by lia; reflexivity).
+    f_equal.
+    - rewrite Nk by assumption. assert (Hl : (k <= length y)%nat) by lia.
+      clear - Hl. revert y Hl. induction k; intros y Hl; [destruct y; reflexivity|].
+      destruct y as [|x y]; simpl in *; [lia | apply IHk; lia].
+    - unfold y_last. replace (d - 1)%nat with (S (d - 2)) by lia. simpl.
+      rewrite app_nth2, Li, Nat.sub_diag by lia. reflexivity.
+    - rewrite (Sum_ext (d - 2) _ (fun l => (if Nat.eqb l k then 0 else v l) * nth l (insert k yk y) 0)).
+      2: { intros l Hl. rewrite Nk by assumption. destruct (Nat.eqb l k); ring. }
+      change (dot (d - 2) (fun l => if Nat.eqb l k then 0 else v l) (insert k yk y) = dot (d - 3) (skip k v) y).
+      replace (d - 2)%nat with (S (d - 3)) at 1 by lia.
+      rewrite dot_insert by lia. rewrite Nat.eqb_refl, Rmult_0_l, Rplus_0_l. apply Sum_ext. intros l Hl.
+      f_equal. unfold skip. destruct (Nat.ltb l k) eqn:El.
+      + apply Nat.ltb_lt in El. replace (Nat.eqb l k) with false by (symmetry; apply Nat.eqb_neq; lia). reflexivity.
+      + apply Nat.ltb_ge in El. replace (Nat.eqb (S l) k) with false by (symmetry; apply Nat.eqb_neq; lia). reflexivity. }
+  assert (Two : forall y1 yd, mean (all_signs (d - 2)) (fun y => H (y1 :: y ++ [yd])) = (M y1 1 yd + M y1 (-1) yd) / 2).
+  { intros y1 yd. rewrite <- !E.
+    rewrite <- (mean_signs_insert (d - 3) k (fun y => H (y1 :: y ++ [yd]))) by lia.
+    f_equal. f_equal. lia. }
+  assert (Four : mean (all_signs d) H =
+    (mean (all_signs (d - 2)) (fun y => H (1 :: y ++ [1])) + mean (all_signs (d - 2)) (fun y => H (1 :: y ++ [-1])) +
+     mean (all_signs (d - 2)) (fun y => H (-1 :: y ++ [1])) + mean (all_signs (d - 2)) (fun y => H (-1 :: y ++ [-1]))) / 4).
+  { replace (all_signs d) with (all_signs (S (S (d - 2)))) by (f_equal; lia).
+    rewrite mean_signs_S, (mean_signs_last (d - 2) (fun y => H (1 :: y))),
+      (mean_signs_last (d - 2) (fun y => H (-1 :: y))). lra. }
+  rewrite Four, !Two. unfold mean_of_eight. lra.
+Qed.
+
 (** ** Networks of m columns *)
 
 Section Columns.
