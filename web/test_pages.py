@@ -264,6 +264,13 @@ def test_a_table_shows_the_rows_that_are_chosen_and_sorts_by_any_column(tab):
         words = box.locator("tbody tr td:first-child").all_text_contents()
         ranked = page.evaluate("words => words.toSorted((one, other) => one.localeCompare(other, 'en'))", words)
         assert words == (ranked if order == "ascending" else ranked[::-1]), f"rows are not in {order} order"
+    spare = box.locator("thead th", has_text="to spare")
+    for order in ("ascending", "descending"):
+        spare.locator("button").click()
+        cells = box.locator("tbody tr td:nth-child(5)").all_text_contents()
+        numbers = [float(found[0]) for cell in cells if (found := re.match(r"-?\d+(\.\d+)?(e[+-]?\d+)?", cell))]
+        assert len({*numbers}) > 20
+        assert numbers == sorted(numbers, reverse=order == "descending"), f"numbers are not in {order} order of size"
     assert tab.problems == []
 
 
