@@ -495,11 +495,12 @@ def check_bell(points, axis, base, N, centre, half):
         x, y = x[1:-1], y[1:-1]
     stride = max(1, floor(sqrt(N) / 8 + 0.5))  # every so many sums have a corner, and so has the middle
     plus = N // 2 + stride * (np.arange(len(x)) - np.argmin(y))
-    assert np.all(np.abs(x - axis.at(1) - (centre + half * (2 * plus - N) - 1) * axis.slope) < 2 * ROOM)
+    off = x - axis.at(1) - (centre + half * (2 * plus - N) - 1) * axis.slope
+    assert np.max(np.abs(off)) < 2 * ROOM, "a corner of a bell does not lie over a sum of its signs"
     highest = 15 * np.array([ratio_to_middle(N, int(k)) for k in plus])
-    assert np.all(np.abs(base - y - highest) < ROOM)
-    assert highest[0] < 0.2 or plus[0] == 0
-    assert highest[-1] < 0.2 or plus[-1] == N
+    assert np.max(np.abs(base - y - highest)) < ROOM, "a bell is not as high over a sum as that sum is probable"
+    assert highest[0] < 0.2 or plus[0] == 0, "a bell begins where sums are not rare yet"
+    assert highest[-1] < 0.2 or plus[-1] == N, "a bell ends where sums are not rare yet"
 
 
 @cache

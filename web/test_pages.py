@@ -274,6 +274,18 @@ def test_a_table_shows_the_rows_that_are_chosen_and_sorts_by_any_column(tab):
     assert tab.problems == []
 
 
+def test_the_rows_of_what_was_refuted_are_marked_and_no_others(tab):
+    page = tab.open("chapters/ledger.html")
+    edges = page.locator(".book-table[data-filters] tbody tr").evaluate_all(
+        """rows => rows.map(({ cells }) =>
+            [cells[3].textContent, parseFloat(getComputedStyle(cells[0]).borderLeftWidth)])"""
+    )
+    assert {verdict for verdict, _ in edges} == {"holds", "refuted"}
+    wrong = [number for number, (verdict, edge) in enumerate(edges, start=1) if (verdict == "refuted") != (edge > 2)]
+    assert wrong == [], "these rows have a red edge and hold, or have none and were refuted"
+    assert tab.problems == []
+
+
 def test_a_mark_of_the_map_shows_its_name_and_its_lines_both_ways(tab):
     page = tab.open("chapters/map.html")
     drawing = page.locator(".claims-map svg").first
