@@ -170,6 +170,18 @@ Definition class_count (n : nat) (class : nat -> nat) (k : nat) : nat :=
 Definition count_data (d t s : nat) (a c : R) : data :=
   Data d (n d t) (fun i => i mod (d - 2))%nat (fun i => Nat.ltb i s) ones a c.
 
+(** What the book assumes of it: rho t = r is an integer, so s = n d r. *)
+Definition count_conditions (d t r : nat) (a c : R) : Prop :=
+  (2 <= n d t)%nat /\ (1 <= r < t)%nat /\ 0 < a /\ 0 < c < 1.
+
+(** The mass of the marked tokens at a gain, and the gap g. *)
+Definition count_mass (rho gain : R) : R := rho * gain / (rho * gain + 1 - rho).
+Definition count_gap (a : R) : R :=
+  a / 2 * (count_mass (1 / 4) (1 + a) + count_mass (3 / 4) (1 + a)).
+
+(** tau = (c + g) root L. *)
+Definition count_tau (g : R) (D : data) : R := (constant D + g) * sqrt (L (size D)).
+
 (** ** The same data with another matrix X *)
 
 Definition with_X (D : data) (M : matrix) : data :=
