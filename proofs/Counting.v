@@ -566,7 +566,7 @@ Proof.
   { intros x. rewrite mean_total. unfold total, dot, b. simpl.
     replace ((1 - 1 / 2) / (1 + 1 + 1 - 2) * (0 + 1 * 1)) with (1 / 2) by field.
     replace ((1 - 1 / 2) / (1 + 1 + 1 - 2) * (0 + 1 * -1)) with (- (1 / 2)) by field. field. }
-  rewrite !M. unfold count_gap, count_mass.
+  cbv beta zeta. rewrite !M. unfold count_gap, count_mass.
   replace (INR 3 / INR 4) with (3 / 4) by (simpl; field).
   unfold above. repeat (destruct (Rlt_dec _ _); try lra).
 Qed.
