@@ -34,7 +34,7 @@ from tools.files import CHAPTERS
 
 NOT_RUN = 77  # exit status where Coq is missing
 VERB = "make prove"
-MUTANTS = PROOFS / "mutants.toml"
+MUTANTS, COVERAGE = PROOFS / "mutants.toml", PROOFS / "coverage.toml"
 WIDTH = 60  # of the left one of two columns
 LONGEST = 600  # seconds that a file with a mutant may take
 SURVIVED, BREAKS, NO_MUTANT = "survived", "breaks", "no mutant"
@@ -234,6 +234,32 @@ def axiom_problems(name, axioms):
         for axiom in axioms
         if axiom not in AXIOMS
     ]
+
+
+def read_coverage():
+    """Return {claim: "proved", or why not} from proofs/coverage.toml; whose tables part the card from extensions."""
+    tables = tomllib.loads(COVERAGE.read_text(encoding="utf-8"))
+    return {label: words for table in tables.values() for label, words in table.items()}
+
+
+def coverage_problems(coverage, sources, book, ledger):
+    """Return which claims the list of what is proved lacks, and of which it says what proofs/ does not.
+
+    Parameters
+    ----------
+    coverage : dict
+        As from `read_coverage`.
+    sources, book, ledger
+        As for `record_problems`.
+    """
+    tied = tied_theorems(sources, book)
+    proved = {label for label, found in tied.items() if all(theorem.whole for theorem in found.values())}
+    claims = {label for label, entry in ledger.items() if hasattr(entry, "expect")}
+    said = {label for label, words in coverage.items() if words == "proved"}
+    found = [f"{label}: is missing in proofs/coverage.toml" for label in sorted(claims - coverage.keys())]
+    found += [f"{label}: stands in proofs/coverage.toml, and is no claim" for label in sorted(coverage.keys() - claims)]
+    found += [f"{label}: proofs/coverage.toml says proved, and no proof says so" for label in sorted(said - proved)]
+    return found + [f"{label}: is proved, and proofs/coverage.toml says why not" for label in sorted(proved - said)]
 
 
 # The verbs

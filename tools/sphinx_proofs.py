@@ -1,17 +1,21 @@
 """A Sphinx extension for what Coq has proved: a fold under each such statement, and Coq's files as pages.
 
-Two directives, `coq-model` and `coq-mutants`, show Model.v beside the book and the mutants; the role `coq` leads to a
-theorem, as in ``{coq}`Signs.cosh_le` ``.  All of it is made while the book is built, so that no page holds a copy.
+Three directives, `coq-model`, `coq-mutants` and `coq-coverage`, show Model.v beside the book, the mutants, and what is
+not proved; the role `coq` leads to a theorem, as in ``{coq}`Signs.cosh_le` ``.  All of it is made while the book is
+built, so that no page holds a copy.
 """
+
+from html import escape
 
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
+from attnsep.claims import LEDGER
 from attnsep.ledger.proofs import read_proofs
-from attnsep.tables import Table
+from attnsep.tables import Link, Table
 from tools.coq_sources import MODEL, lines, read_sources, sections
-from tools.prove import read_book, read_mutants
+from tools.prove import read_book, read_coverage, read_mutants
 
 PAGES = "proofs"  # the folder of Coq's files in the built book
 CHAPTER = "proof-assistant"
@@ -21,6 +25,7 @@ def setup(app):
     """Enter the directives, the role, the folds and the pages."""
     app.add_directive("coq-model", Model)
     app.add_directive("coq-mutants", Mutants)
+    app.add_directive("coq-coverage", Coverage)
     app.add_role("coq", _role)
     app.connect("doctree-read", _add_folds)
     app.connect("html-collect-pages", _pages)
@@ -129,6 +134,20 @@ class Mutants(SphinxDirective):
         self.env.note_dependency("proofs/mutants.toml")
         rows = [(one["why"], one["file"], one.get("equivalent", "breaks")) for one in read_mutants()]
         return [_html(Table(("what is broken", "in", "its proof"), rows, about="mutants")._repr_html_())]
+
+
+class Coverage(SphinxDirective):
+    """The source card's statements that are not proved, by reason; the directive takes nothing."""
+
+    def run(self):
+        """Return a list."""
+        self.env.note_dependency("proofs/coverage.toml")
+        found = {}
+        for label, words in read_coverage().items():
+            if words != "proved" and LEDGER[label].mark != "extension":
+                found.setdefault(words.removeprefix("no: "), []).append(Link(label, LEDGER[label].chapter).html)
+        rows = (f"<dt>{escape(why)}</dt><dd>{', '.join(links)}</dd>" for why, links in found.items())
+        return [_html(f"<dl>{''.join(rows)}</dl>")]
 
 
 def _role(name, rawtext, text, lineno, inliner, options=None, content=()):

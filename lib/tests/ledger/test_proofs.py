@@ -29,7 +29,7 @@ def test_a_statement_with_the_words_of_the_record_is_proved(entry):
     "changes",
     [
         {"statement": LEDGER[LABEL].statement.replace("1", "2", 1)},
-        {"id": "golden-ratio-width"},
+        {"id": "cost-memory"},
         {"expect": "refuted"},
     ],
 )
