@@ -6,6 +6,7 @@ place is all that happens to a panel between its two products.  On NumPy every B
 threads share the rows.  On CuPy all but a few numbers for each call stay on the GPU.
 """
 
+import itertools
 import math
 import os
 import threading
@@ -24,11 +25,16 @@ LIMITS = {np.dtype(np.float64): (900.0, -1022.0), np.dtype(np.float32): (90.0, -
 
 # Rows, and scores at a time: 1 MiB of float64 stays in a core's cache; a GPU needs much to do in each of some ten calls
 # for a panel, since it is handed one after the other.
-PANELS = {"numpy": (256, 2**17), "cupy": (2**13, 2**23)}
+PANELS = {"numpy": (192, 2**17), "cupy": (2**13, 2**23)}
 
 
 # Rows, and numbers, of a block of linear attention.
-BLOCKS = {"numpy": (2**14, 2**20), "cupy": (2**20, 2**23)}
+BLOCKS = {"numpy": (2**14, 2**17), "cupy": (2**20, 2**23)}
+
+
+# Up to so many multiply-adds OpenBLAS, where it has kernels for AVX-512, multiplies in place; beyond, it first copies
+# both matrices, and for thin ones this takes a fifth of the time.  Its kernels take so many numbers of a row at once.
+IN_PLACE, LANES = 10**6, 16
 
 
 # One long sum rounds equal terms in one direction: so the products of a group of rows are summed first, then groups,
@@ -41,12 +47,16 @@ GROUP, FLAT_GROUP, FEW_GROUPS, PANEL_GROUPS = 64, 16, 8, 16
 FLAT, SOME = 3.0, 1024
 
 
-# Columns of x times columns of y up to which BLAS multiplies group by group as fast as one thread can.
-GROUP_COLUMNS = 5000
+FEW_ROWS = 16
 
 
-# Less does not pay for a second thread: scores of softmax, bytes that a pass of linear attention reads and writes.
-LEAST_SCORES, LEAST_BYTES = 2**19, 2**24
+# Numbers that the products of groups are at a time, if so many are FEW_GROUPS; bytes that a thread keeps for them and
+# for a panel's scores.
+PARTS, MOST_KEPT = 2**16, 2**22
+
+
+# Multiply-adds, those of softmax's scores or of one of linear attention's two products, that pay for a second thread.
+LEAST_PRODUCTS = 2**22
 
 
 LEAST_ROWS = 64  # of a block of softmax, if there are so many
@@ -83,23 +93,26 @@ def softmax_attention(q, k, v, threads=None):
     """
     xp, (rows, scores) = _library(q), _panel(q)
     if xp is np:  # some blocks for each thread, of a size that still pays
-        rows = min(rows, max(LEAST_ROWS, -(-q.shape[0] // 8)))
+        fit = IN_PLACE // (GROUP * (max(q.shape[1], v.shape[1]) + 1)) // LANES * LANES
+        rows = min(rows, fit if fit >= LEAST_ROWS else rows, max(LEAST_ROWS, -(-q.shape[0] // 8)))
     values = xp.empty((v.shape[0], v.shape[1] + 1), dtype=v.dtype)
     values[:, :-1], values[:, -1] = v, 1
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype)
-    norms, longest, exponent = _norms(q) * math.log2(math.e), np.max(_norms(k)), _exponent(v)
+    norms, longest, most = _norms(q) * math.log2(math.e), np.max(_norms(k)), LIMITS[q.dtype][0]
+    exponent = _exponent(xp, v, most - np.max(norms) * longest)
     group = FLAT_GROUP if _flat(q, k, norms) else GROUP
 
     def work(blocks):
-        buffer = xp.empty(min(scores * group // GROUP, min(rows, q.shape[0]) * k.shape[0]), dtype=q.dtype)
-        for block in blocks:
-            scaled = xp.ascontiguousarray(q[block].T) * q.dtype.type(math.log2(math.e))
-            small = np.max(norms[block]) * longest + exponent <= LIMITS[q.dtype][0]  # a NaN is not
-            arguments = (scaled, k, values, buffer, group)
-            total = _add_small(*arguments) if small else _add_online(*arguments)[0]
-            xp.divide(total[:-1].T, total[-1:].T, out=output[block])
+        width = min(rows, q.shape[0])
+        with _rooms(xp, q.dtype, min(scores * group // GROUP, width * k.shape[0]), values.shape[1] * width) as rooms:
+            for block in blocks:
+                scaled = xp.ascontiguousarray(q[block].T) * q.dtype.type(math.log2(math.e))
+                small = np.max(norms[block]) * longest + exponent <= most  # a NaN is not
+                arguments = (scaled, k, values, *rooms, group)
+                total = _add_small(*arguments) if small else _add_online(*arguments)[0]
+                xp.divide(total[:-1].T, total[-1:].T, out=output[block])
 
-    _share(xp, work, q.shape[0], rows, threads, q.shape[0] * k.shape[0] >= LEAST_SCORES)
+    _share(xp, work, q.shape[0], rows, threads, q.size * k.shape[0] >= LEAST_PRODUCTS)
     return output
 
 
@@ -131,41 +144,63 @@ def linear_attention(q, k, v, threads=None, exact=True):
     >>> linear_attention(np.ones((1, 1)), np.array([[1.0], [3.0]]), np.array([[4.0], [8.0]]))
     (array([[7.]]), 1.0, True)
     """
-    xp, parts, extremes = _library(q), [], []
-    output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype)
+    xp, parts, extremes, width = _library(q), [], [], v.shape[1]
+    output = xp.empty((q.shape[0], width), dtype=q.dtype)
 
     def collect(blocks):
-        for block in blocks:
-            keys, ones = k[block], xp.ones((block.stop - block.start, 1), dtype=k.dtype)
-            total = product(keys, ones, GROUP)
-            size = total if _none_negative(keys) else product(xp.abs(keys), ones, GROUP)
-            few = keys.shape[1] * v.shape[1] <= GROUP_COLUMNS
-            outer = product(keys, v[block], GROUP) if few else keys.T @ v[block]
-            parts.append((block.start, outer, total, size, largest_sizes(v[block])))
+        with _rooms(xp, q.dtype, 0, k.shape[1] * width) as (_, room):
+            for block in blocks:
+                keys = k[block]
+                total = _column_sums(keys)
+                size = total if _none_negative(keys) else _column_sums(xp.abs(keys))
+                parts.append((block.start, _outer(keys, v[block], room), total, size))
 
-    pays = k.nbytes + v.nbytes >= LEAST_BYTES
-    _share(xp, collect, k.shape[0], _step(k, pays), threads, pays)
+    pays = k.size * width >= LEAST_PRODUCTS
+    _share(xp, collect, k.shape[0], _step(k, width, pays), threads, pays)
     # In the order of the blocks, so that the rounding does not depend on which thread was first.
-    _, products, sums, sizes, largest = zip(*sorted(parts, key=lambda part: part[0]), strict=True)
-    products, sums, sizes = map(_in_pairs, (products, sums, sizes))
-
-    equal = xp is np and np.array_equal(sums, sizes)
+    _, products, sums, sizes = zip(*sorted(parts, key=lambda part: part[0]), strict=True)
+    equal = all(total is size for total, size in zip(sums, sizes, strict=True))
+    products, sums = _in_pairs(products), _in_pairs(sums)
+    sizes = sums if equal else _in_pairs(sizes)
 
     def spread(blocks):
         for block in blocks:
-            total = q[block] @ sums
-            terms = total if equal and _none_negative(q[block]) else xp.abs(q[block]) @ sizes
-            cancelling = xp.abs(total) / xp.where(terms == 0, 1, terms)
-            extremes.append(xp.stack([xp.min(cancelling), xp.min(terms), xp.max(terms)]))
-            _multiply(q[block], products, output[block])
-            output[block] /= total
+            rows, found = q[block], _multiply(q[block], products, output[block])
+            total = rows @ sums
+            extremes.append(_extremes(xp, rows, total, sizes, equal))
+            found /= total[:, None]
 
-    pays = q.nbytes + output.nbytes >= LEAST_BYTES
-    _share(xp, spread, q.shape[0], _step(q, pays), threads, pays)
-    found = [_host(x).astype(np.float64).ravel() for x in (sizes, xp.stack(largest), xp.stack(extremes))]
-    sizes, largest, (cancelling, *terms) = found[0], found[1], found[2].reshape(-1, 3).T
-    safe = keeps_digits(sizes, largest, terms, k.shape[0], q.dtype, exact)
+    pays = q.size * width >= LEAST_PRODUCTS
+    _share(xp, spread, q.shape[0], _step(q, width, pays), threads, pays)
+    cancelling, *terms = _host(xp.asarray(extremes) if xp is np else xp.stack(extremes)).astype(np.float64).T
+    rest = terms, k.shape[0], q.dtype, exact
+    safe = xp is np and keeps_digits(sizes, _bounds(products, sizes), *rest)
+    if not safe:
+        sizes, largest = (_host(x).astype(np.float64) for x in (sizes, largest_sizes(v)))
+        safe = keeps_digits(sizes, largest, *rest)
     return output, float(cancelling.min()), safe
+
+
+def _extremes(xp, q, total, sizes, equal):
+    """Return the least row sum relative to its terms, and the least and the largest of these; NaN where one is."""
+    if equal and _none_negative(q):  # then the terms add up to the row sum
+        least = total.min()
+        return np.sign(least), least, total.max()
+    terms = xp.abs(q) @ sizes
+    cancelling = xp.abs(total) / xp.where(terms == 0, 1, terms)
+    return xp.stack([xp.min(cancelling), xp.min(terms), xp.max(terms)])
+
+
+def _bounds(products, sizes):
+    """Return a number that some entry of each column of v exceeds, and one that bounds all products with these sums.
+
+    Both follow from Σ_i k_ip v_i and Σ_i |k_ip|, without a pass over v.  NaN or inf, or none below, where they say
+    nothing.
+    """
+    products = np.abs(products)
+    with np.errstate(all="ignore"):
+        least = products.min(initial=np.inf) / sizes.max()
+        return np.array([least if least > 0 else np.nan, products.max(initial=0) / sizes.min()])
 
 
 def keeps_digits(sizes, largest, terms, n, dtype, exact=True):
@@ -202,17 +237,19 @@ def keeps_digits(sizes, largest, terms, n, dtype, exact=True):
     >>> [keeps_digits(x, x, (one, one), 1, np.dtype("float64")) for x in (one, tiny)]
     [True, False]
     """
+    sizes, values = sizes.tolist(), [1.0, *filter(None, largest.tolist())]
     if exact:
-        sizes = sizes[sizes != 0]  # a column of zeros loses nothing
-    values = [1.0, *largest[largest != 0].tolist()]
+        sizes = [*filter(None, sizes)]  # a column of zeros loses nothing
+    lowest, highest = float(terms[0].min()), float(terms[1].max())
+    if not math.isfinite(sum(sizes) + sum(values) + lowest + highest):
+        return False
     small, large, (least, most) = min(values), max(values), _ends(dtype)
-    sizes = sizes.tolist()
     weight = len(sizes) if exact else max(len(sizes), sum(sizes))
-    return (  # a NaN fails a comparison
-        all(size * small >= n * least for size in sizes)
-        and float(terms[0].min()) * small >= weight * least
+    return (
+        min(sizes, default=math.inf) * small >= n * least
+        and lowest * small >= weight * least
         and 4 * max(sizes, default=0.0) * large <= most
-        and 4 * float(terms[1].max()) * large <= most
+        and 4 * highest * large <= most
     )
 
 
@@ -231,6 +268,8 @@ def largest_sizes(v):
     >>> largest_sizes(np.array([[1.0, 2.0], [-3.0, 0.0]]))
     array([3., 2.])
     """
+    if _library(v) is np:
+        return np.maximum(_rowwise(np.maximum, v), -_rowwise(np.minimum, v))
     xp = _library(v)
     return xp.maximum(xp.max(v, axis=0), -xp.min(v, axis=0))
 
@@ -241,25 +280,41 @@ def _in_pairs(parts):
     return _in_pairs(parts[:half]) + _in_pairs(parts[half:]) if half else parts[0]
 
 
-def _step(x, shared):
+def _step(x, width, shared):
     """Return how many rows make a block: few enough for the cache and, if threads share them, for each to get some."""
     (most, numbers), (rows, d) = BLOCKS[_library(x).__name__], x.shape
-    return max(1, min(most, numbers // d, -(-rows // 8) if shared and _library(x) is np else rows))
+    if shared and _library(x) is np:
+        rows = max(-(-rows // 8), LEAST_PRODUCTS // (d * max(width, 1)))
+    return max(1, min(most, numbers // d, rows))
 
 
-def product(x, y, group):
+def product(x, y, group, room=None):
     """Return xᵀy for two matrices of NumPy or CuPy with the same number of rows, summed group by group.
+
+    `room`: where the products of groups go, as `_rooms` lends it.
 
     Examples
     --------
     >>> product(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]), GROUP)
     array([[11.]])
     """
+    step = x.shape[0]
+    if _library(x) is np:
+        step = group * max(FEW_GROUPS, PARTS // max(1, x.shape[1] * y.shape[1]))
+    if x.shape[0] <= step:
+        return _product(x, y, group, room)
+    blocks = [slice(start, start + step) for start in range(0, x.shape[0], step)]
+    return _in_pairs([_product(x[block], y[block], group, room) for block in blocks])
+
+
+def _product(x, y, group, room):
     whole = x.shape[0] // group * group
     if whole == 0:
         return x.T @ y
     groups = [part[:whole].reshape(whole // group, group, part.shape[1]) for part in (x, y)]
-    parts = groups[0].transpose(0, 2, 1) @ groups[1]
+    shape = whole // group, x.shape[1], y.shape[1]
+    out = None if room is None else room[: math.prod(shape)].reshape(shape)
+    parts = _library(x).matmul(groups[0].transpose(0, 2, 1), groups[1], out=out)
     if parts.shape[0] > FEW_GROUPS:
         while (count := parts.shape[0]) > 1:
             half = count // 2
@@ -271,14 +326,72 @@ def product(x, y, group):
     return total
 
 
+@contextmanager
+def _rooms(xp, dtype, scores, size):
+    """Lend an array for so many scores, and on NumPy one for the products of groups, each of so many numbers.
+
+    A thread of NumPy gets the same memory at its next call: the system takes microseconds for each page that is new,
+    and for all together as long as a small attention does.
+    """
+    if xp is not np:
+        yield xp.empty(scores, dtype=dtype), None
+        return
+    needed = (scores + max(FEW_GROUPS * size, PARTS)) * dtype.itemsize
+    room = _kept.__dict__.pop("room", None)  # whoever comes before it is given back takes other memory
+    if room is None or room.nbytes < needed:
+        room = np.empty(needed, dtype=np.uint8)
+    whole = room[:needed].view(dtype)
+    yield whole[:scores], whole[scores:]
+    if room.nbytes <= MOST_KEPT:
+        _kept.room = room
+
+
+_kept = threading.local()
+
+
+def _group(size):
+    """Return how many rows BLAS multiplies in place if each takes so many multiply-adds; 0 where those are too few."""
+    return min(GROUP, IN_PLACE // max(1, size) // LANES * LANES)
+
+
+def _outer(x, y, room):
+    """Return xᵀy, some rows at a time if BLAS multiplies them in place."""
+    group = _group(x.shape[1] * y.shape[1])
+    return product(x, y, group, room) if group >= FLAT_GROUP else x.T @ y
+
+
 def _multiply(x, y, out):
-    """Put xy into out; on NumPy group by group where one thread is fast enough: BLAS would wake others for little."""
+    """Put xy into out and return it; on NumPy some rows at a time, as many as BLAS multiplies in place."""
     xp = _library(x)
-    whole = x.shape[0] // GROUP * GROUP if xp is np and y.size <= GROUP_COLUMNS else 0
+    group = _group(y.size) if xp is np else 0
+    whole = x.shape[0] // group * group if group else 0
     if whole:
-        groups = [part[:whole].reshape(whole // GROUP, GROUP, part.shape[1]) for part in (x, out)]
+        groups = [part[:whole].reshape(whole // group, group, part.shape[1]) for part in (x, out)]
         xp.matmul(groups[0], y, out=groups[1])
-    xp.matmul(x[whole:], y, out=out[whole:])
+    if whole < x.shape[0]:
+        xp.matmul(x[whole:], y, out=out[whole:])
+    return out
+
+
+def _column_sums(x):
+    """Return the sum of the rows: some after one another, then the sums of these."""
+    if _library(x) is not np:
+        return product(x, _library(x).ones((x.shape[0], 1), dtype=x.dtype), GROUP)[:, 0]
+    return _rowwise(np.add, x)
+
+
+def _rowwise(function, x):
+    """Return what a function of NumPy makes of each column, FEW_ROWS rows after one another.
+
+    NumPy starts anew for each row, so FEW_ROWS long rows take a fraction of the time of many short ones.
+    """
+    while (rows := x.shape[0]) >= FEW_ROWS**2 and x.flags.c_contiguous:
+        most = rows // FEW_ROWS
+        x, rest = x[: most * FEW_ROWS], x[most * FEW_ROWS :]
+        x = function.reduce(x.reshape(FEW_ROWS, -1), axis=0).reshape(most, -1)
+        if len(rest):
+            function(x[: len(rest)], rest, out=x[: len(rest)])
+    return function.reduce(x, axis=0)
 
 
 def _none_negative(x):
@@ -316,12 +429,20 @@ def cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _blocks(rows, step):
+    """Return an even number of blocks of about as many rows each, at most `step` and as BLAS likes them."""
+    lanes = LANES if step % LANES == 0 else 1
+    units, count = -(-rows // lanes), 2 * -(-rows // (2 * step))
+    ends = [min(rows, units * i // count * lanes) for i in range(count + 1)]
+    return [slice(*pair) for pair in itertools.pairwise(ends) if pair[0] < pair[1]]
+
+
 def _share(xp, work, rows, step, threads, pays):
     """Call work on all blocks of rows; threads take the next block from one list as soon as they are free.
 
     `pays`: whether there is enough work for more than one thread.
     """
-    blocks = [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
+    blocks = _blocks(rows, step) if pays and xp is np else [slice(i, min(i + step, rows)) for i in range(0, rows, step)]
     limited = xp is np and _controller() is not None
     workers = min(threads or cores(), len(blocks), MOST_THREADS) if limited and pays else 1
 
@@ -362,8 +483,15 @@ def _flat(q, k, norms):
         return not float(abs(_library(k).einsum("ij,j->i", some, longest)).max()) >= FLAT  # a NaN is not
 
 
-def _exponent(v):
-    """Return the largest size of the exponent of a column's largest entry, in powers of two."""
+def _exponent(xp, v, enough):
+    """Return the largest size of the exponent of a column's largest entry, in powers of two; or more, up to `enough`.
+
+    A few rows and the largest and the least entry of all mostly show as much as a look at each column.
+    """
+    if xp is np and v.size and (least := np.max(np.abs(v[:FEW_ROWS]), axis=0).min()) > 0:
+        bound = float(np.max(np.abs(np.log2([least, max(v.max(), -v.min())]))))
+        if bound <= enough:  # a NaN is not
+            return bound
     largest = _host(largest_sizes(v))
     return float(np.max(np.abs(np.log2(largest, where=largest > 0, out=np.zeros_like(largest))), initial=0))
 
@@ -387,43 +515,44 @@ def _host(x):
     return x.get() if is_cupy_array(x) else x
 
 
-def _halves(n, rows, buffer, group):
+def _halves(n, rows, scores, group):
     """Return slices of the first and the second half of the panels, or None where n keys are no more than one panel."""
-    step = max(1, min(PANEL_GROUPS * group, buffer.shape[0] // rows))
+    fit = max(1, scores.shape[0] // rows)
+    step = min(PANEL_GROUPS * group, fit - fit % group if fit > group else fit)
     if n <= step:
         return None
     middle = -(-n // step) // 2 * step
     return slice(middle), slice(middle, n)
 
 
-def _add_small(q, k, values, buffer, group):
+def _add_small(q, k, values, scores, room, group):
     """Return Σ [v 1]ᵀ 2^(k q) over all keys; q is transposed."""
-    xp, rows = _library(q), q.shape[1]
-    if halves := _halves(k.shape[0], rows, buffer, group):
-        first, second = (_add_small(q, k[half], values[half], buffer, group) for half in halves)
+    rows = q.shape[1]
+    if halves := _halves(k.shape[0], rows, scores, group):
+        first, second = (_add_small(q, k[half], values[half], scores, room, group) for half in halves)
         first += second
         return first
-    scores = xp.matmul(k, q, out=buffer[: k.shape[0] * rows].reshape(-1, rows))
-    return product(values, _exp2(scores, scores), group)
+    u = _multiply(k, q, scores[: k.shape[0] * rows].reshape(-1, rows))
+    return product(values, _exp2(u, u), group, room)
 
 
-def _add_online(q, k, values, buffer, group):
+def _add_online(q, k, values, scores, room, group):
     """Return the same, divided by 2 to each row's largest score, and that score."""
     xp, rows = _library(q), q.shape[1]
-    if halves := _halves(k.shape[0], rows, buffer, group):
-        parts = [_add_online(q, k[half], values[half], buffer, group) for half in halves]
+    if halves := _halves(k.shape[0], rows, scores, group):
+        parts = [_add_online(q, k[half], values[half], scores, room, group) for half in halves]
         largest = xp.maximum(*(part[1] for part in parts))
         first, second = (total * _exp2(gap := before - largest, gap) for total, before in parts)
         first += second
         return first, largest
-    scores = xp.matmul(k, q, out=buffer[: k.shape[0] * rows].reshape(-1, rows))
-    largest = xp.max(scores, axis=0, keepdims=True)
-    scores -= largest
+    u = _multiply(k, q, scores[: k.shape[0] * rows].reshape(-1, rows))
+    largest = xp.max(u, axis=0, keepdims=True)
+    u -= largest
     least = LIMITS[q.dtype][1]
-    far = scores < least
-    powers = _exp2(xp.maximum(scores, least, out=scores), scores)
+    far = u < least
+    powers = _exp2(xp.maximum(u, least, out=u), u)
     xp.copyto(powers, 0, where=far)
-    return product(values, powers, group), largest
+    return product(values, powers, group, room), largest
 
 
 @cache

@@ -132,7 +132,7 @@ def test_what_the_gpu_would_compute(rng, monkeypatch, size):
     q, k = np.abs(q), np.abs(k)
     wanted = q @ (k.T @ v) / (q @ k.sum(axis=0))[:, None]
     np.testing.assert_allclose(linear_attention(q, k, v)[0], wanted, rtol=1e-12, atol=1e-14)
-    assert _fast._step(np.empty((2**17, 34)), True) == 2**17  # no threads share the rows, so one step is enough
+    assert _fast._step(np.empty((2**17, 34)), 34, True) == 2**17  # no threads share the rows, so one step is enough
     names = stand_in.names
     assert {"matmul", "ElementwiseKernel", "einsum", "divide"} < names
     assert "exp2" not in names
@@ -178,8 +178,7 @@ def test_a_power_below_the_least_normal_number_counts_for_nothing(dtype):
 @pytest.mark.parametrize("size", [1.0, 40.0])
 def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype, threads, panel, size):
     monkeypatch.setitem(_fast.PANELS, "numpy", panel)
-    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
-    monkeypatch.setattr(_fast, "LEAST_BYTES", 1)
+    monkeypatch.setattr(_fast, "LEAST_PRODUCTS", 1)
     monkeypatch.setitem(_fast.BLOCKS, "numpy", panel)
     monkeypatch.setattr(_fast, "GROUP", panel[0])
     q, k, v = ((size * rng.standard_normal(shape)).astype(dtype) for shape in ((17, 4), (29, 4), (29, 6)))
@@ -199,9 +198,66 @@ def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype,
         assert (cancelling > 1 - 1e-5) == (j == 0)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "d", "width"), [(1023, 34, 34), (2050, 66, 5), (900, 130, 130), (500, 300, 260)])
+def test_what_fits_no_block_or_group_counts_too(rng, dtype, n, d, width):
+    """Odd sizes, and widths at which BLAS multiplies fewer rows at a time, or all at once."""
+    q, k, v = (rng.standard_normal(shape).astype(dtype) for shape in ((n, d), (n + 7, d), (n + 7, width)))
+    q *= np.asarray(3 / d**0.5, dtype)
+    rounding = 8 * np.finfo(dtype).eps * (1 + np.max(np.abs(q) @ np.abs(k.T))) * np.max(np.abs(v))
+    np.testing.assert_allclose(softmax_attention(q, k, v), module.softmax_plain(xp, q, k, v), atol=rounding, rtol=0)
+    q, k = np.abs(q), np.abs(k)
+    found, slow = linear_attention(q, k, v), module.linear_plain(xp, q, k, v)
+    np.testing.assert_allclose(found[0], slow[0], atol=64 * np.finfo(dtype).eps * np.max(np.abs(v)), rtol=0)
+    assert found[1:] == (pytest.approx(slow[1], rel=1e-5), True)
+
+
+@pytest.mark.parametrize(("rows", "step"), [(1024, 192), (1000, 112), (4097, 64), (17, 3), (1, 16), (16, 16)])
+def test_blocks_are_even_in_number_and_in_size(rows, step):
+    blocks = _fast._blocks(rows, step)
+    sizes = [block.stop - block.start for block in blocks]
+    assert [row for block in blocks for row in range(rows)[block]] == list(range(rows))
+    assert max(sizes) <= step
+    assert max(sizes) - min(sizes) <= 2 * (_fast.LANES if step % _fast.LANES == 0 else 1)
+    assert len(blocks) % 2 == 0 or len(blocks) == 1
+
+
+def test_a_thread_works_in_the_same_memory_again_but_never_twice_at_a_time():
+    def place(lent):
+        return lent[0].__array_interface__["data"][0]
+
+    with (
+        _fast._rooms(np, np.dtype("float64"), 100, 10) as first,
+        _fast._rooms(np, np.dtype("float64"), 100, 10) as second,
+    ):
+        assert place(first) != place(second)
+    with _fast._rooms(np, np.dtype("float32"), 50, 10) as again:
+        assert place(again) in (place(first), place(second))
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: _fast._kept.__dict__.get("room")).result() is None
+    with _fast._rooms(np, np.dtype("float64"), _fast.MOST_KEPT, 10):
+        pass
+    assert _fast._kept.__dict__.get("room") is None, "large memory is given back"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("column", [0.0, 1e-30, 1e30])
+def test_a_look_at_the_values_is_spared_only_where_the_sums_show_as_much(rng, monkeypatch, dtype, column):
+    """The products with a column of tiny values lose their digits in float32; those with large ones overflow."""
+    looked, largest_sizes = [], _fast.largest_sizes
+    monkeypatch.setattr(_fast, "largest_sizes", lambda v: looked.append(True) or largest_sizes(v))
+    q, k, v = (rng.uniform(0.1, 1, (40, 3)).astype(dtype) for _ in range(3))
+    k *= np.asarray(1e-12 if column < 1 else 1e9, dtype)
+    assert linear_attention(q, np.abs(k), v)[2]
+    assert not looked
+    v[:, 1] *= np.asarray(column, dtype)
+    assert linear_attention(q, k, v)[2] == (dtype == "float64" or column == 0)
+    assert bool(looked) == (dtype == "float32" or column == 0)
+
+
 def test_the_callers_setting_of_blas_is_restored(rng, monkeypatch):
     threadpoolctl = pytest.importorskip("threadpoolctl")
-    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
+    monkeypatch.setattr(_fast, "LEAST_PRODUCTS", 1)
 
     def threads():
         return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
@@ -224,18 +280,15 @@ def test_little_work_is_left_to_one_thread(rng, monkeypatch):
     asked = []
     monkeypatch.setattr(_fast, "_pool", lambda: asked.append(True) or ThreadPoolExecutor(1))
     x = np.abs(rng.standard_normal((1024, 8)))
-    for name, attention_of, work, passes in (
-        ("LEAST_SCORES", softmax_attention, 1024 * 1024, 1),
-        ("LEAST_BYTES", linear_attention, 2 * x.nbytes, 2),
-    ):
+    for attention_of, work, passes in ((softmax_attention, 1024 * 1024 * 8, 1), (linear_attention, 1024 * 8 * 8, 2)):
         for least, shared in ((work + 1, 0), (work, passes)):
-            monkeypatch.setattr(_fast, name, least)
+            monkeypatch.setattr(_fast, "LEAST_PRODUCTS", least)
             asked.clear()
             attention_of(x, x, x, 2)
             assert len(asked) == shared
 
 
-@pytest.mark.parametrize(("rows", "step"), [(40, 64), (1000, 125), (4096, 256)])
+@pytest.mark.parametrize(("rows", "step"), [(40, 64), (1000, 125), (4096, 192)])
 def test_each_thread_gets_some_blocks_of_rows_and_none_too_small(rng, monkeypatch, rows, step):
     """An eighth of the rows, but not below 64, which would not pay, nor above what stays in the cache."""
     asked = []
@@ -295,7 +348,7 @@ def test_an_error_in_any_thread_is_raised_and_stops_the_others(fault):
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:.*fork:RuntimeWarning")  # of JAX, where another test has loaded it
 def test_a_forked_process_starts_threads_of_its_own(rng, monkeypatch):
-    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
+    monkeypatch.setattr(_fast, "LEAST_PRODUCTS", 1)
     q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
     wanted = softmax_attention(q, k, v, 2)
     with _fast._lock:  # as if another thread were just inside

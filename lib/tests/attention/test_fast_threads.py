@@ -17,8 +17,7 @@ N = 900
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let a few hundred rows be many blocks, which is worth more than one thread."""
-    monkeypatch.setattr(_fast, "LEAST_SCORES", 1)
-    monkeypatch.setattr(_fast, "LEAST_BYTES", 1)
+    monkeypatch.setattr(_fast, "LEAST_PRODUCTS", 1)
 
 
 @pytest.fixture
