@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, localcontext
@@ -443,14 +444,22 @@ def _rational(name: str, value: Any) -> Fraction:
 
 def _binomials(n: int) -> list[int]:
     """Return C(n, 0), …, C(n, n)."""
-    return list(accumulate(range(n), lambda ways, b: ways * (n - b) // (b + 1), initial=1))
+    half = list(accumulate(range(n // 2), lambda ways, b: ways * (n - b) // (b + 1), initial=1))
+    return half + half[n // 2 - 1 + n % 2 :: -1] if n else half
 
 
-@lru_cache(maxsize=16)
-def _row(n: int) -> tuple[list[float], list[float]]:
+def _row(n: int) -> tuple[Sequence[float], Sequence[float]]:
     """Return P[B = b] and P[B ≥ b] for every b, B ~ Bin(n, 1/2), rounded once from integers."""
-    ways = _binomials(n)
-    return [w / 2**n for w in ways], [w / 2**n for w in accumulate(reversed(ways))][::-1]
+    return (_short_row if n <= 1000 else _long_row)(n)  # `binomial_tail` needs those up to 1000 again and again
+
+
+def _computed_row(n: int) -> tuple[Sequence[float], Sequence[float]]:
+    ways, whole = _binomials(n), 2**n
+    return array("d", [w / whole for w in ways]), array("d", [w / whole for w in accumulate(reversed(ways))][::-1])
+
+
+_short_row = cache(_computed_row)  # all together take 8 MB
+_long_row = lru_cache(maxsize=16)(_computed_row)
 
 
 def _mass(n: int, r: int, p: Fraction) -> float:
