@@ -68,6 +68,7 @@ MOST_COLUMNS = 10**300
 SHORT = 2**1000  # a double can hold what is smaller
 
 
+MOST_ROW = 1000  # trials of a binomial all of whose probabilities are kept: needed again and again, 8 MB in all
 MOST_TRIALS = 10**9  # of a binomial, whose tail has about √n terms that count
 
 
@@ -182,7 +183,7 @@ def binomial_tail(n: int, r: int, p: Number = 0.5) -> float:
     p = require_probability("p", p)
     if not 0 < r <= n:
         return float(r <= 0)
-    if n <= 1000 and p == Fraction(1, 2):
+    if n <= MOST_ROW and p == Fraction(1, 2):
         return _row(n)[1][r]
     if r <= n * p:
         return 1 - binomial_tail(n, n - r + 1, 1 - p)
@@ -450,7 +451,7 @@ def _binomials(n: int) -> list[int]:
 
 def _row(n: int) -> tuple[Sequence[float], Sequence[float]]:
     """Return P[B = b] and P[B ≥ b] for every b, B ~ Bin(n, 1/2), rounded once from integers."""
-    return (_short_row if n <= 1000 else _long_row)(n)  # `binomial_tail` needs those up to 1000 again and again
+    return (_short_row if n <= MOST_ROW else _long_row)(n)
 
 
 def _computed_row(n: int) -> tuple[Sequence[float], Sequence[float]]:
@@ -458,7 +459,7 @@ def _computed_row(n: int) -> tuple[Sequence[float], Sequence[float]]:
     return array("d", [w / whole for w in ways]), array("d", [w / whole for w in accumulate(reversed(ways))][::-1])
 
 
-_short_row = cache(_computed_row)  # all together take 8 MB
+_short_row = cache(_computed_row)
 _long_row = lru_cache(maxsize=16)(_computed_row)
 
 
