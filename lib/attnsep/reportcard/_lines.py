@@ -152,22 +152,22 @@ class Judge:
     def jumps(self):
         """How far the outputs jump where queries move by next to nothing, as a share of the largest.
 
-        Whoever computes with few digits answers in steps.  A smooth function bends less the less its argument moves: by
-        a 16th for a quarter of the way.  A step stays as high.
+        Whoever computes with few digits answers in steps.  A quarter of the way bends a smooth function by a 16th as
+        much, and one with kinks by a quarter.  A step stays as high.
         """
         (q, k, v), rng = self.rows(self.attention.length), np.random.default_rng([self.seed, 5])
-        out, found = self.attention(q, k, v), [0.0]
+        out = self.attention(q, k, v)
 
-        def bend(size):
-            moves = size * q * (rng.standard_normal((TRIES, *q.shape)) + rng.standard_normal((TRIES, len(q), 1)))
-            bends = [self.attention(q + move, k, v) - 2 * out + self.attention(q - move, k, v) for move in moves]
-            return median(float(np.abs(one).max()) for one in bends) / np.abs(out).max()
+        def bend(move):
+            bent = self.attention(q + move, k, v) - 2 * out + self.attention(q - move, k, v)
+            return float(np.abs(bent).max() / np.abs(out).max())
 
-        for size in MOVES:
-            far, near = bend(size), bend(size / 4)
-            if far / 4 < near <= COARSEST:
-                found.append(near)
-        return max(found)
+        def step(size):
+            move = size * q * (rng.standard_normal(q.shape) + rng.standard_normal((len(q), 1)))
+            far, near = bend(move), bend(move / 4)
+            return near if far / 3 < near <= COARSEST else 0.0
+
+        return max(median(step(size) for _ in range(TRIES)) for size in MOVES)
 
     @cached_property
     def apart(self):
@@ -711,8 +711,9 @@ class Numerics:
         itself = numbers["sees itself"] = all(0 in rows for rows in reach.values() if rows)
         numbers |= {"sees back": back, "sees ahead": ahead}
         says = f"Places count: of {n} a token sees {'' if itself else 'not '}itself, {before} before it "
-        by_place = ", by its place" if any(differs for *_, differs in found) else ""
-        self.notes.append(f"{says}and {after} after it{by_place}{_in_all(back, ahead, itself, n)}.")
+        differs = any(by_place for *_, by_place in found)
+        end = ", by its place" if differs else _in_all(back, ahead, itself, n)
+        self.notes.append(f"{says}and {after} after it{end}.")
         if 1 in (back, ahead) and back != ahead:
             self.faults.append(f"it looks one token {'ahead' if ahead == 1 else 'back'}, as with a mask off by one")
         elif abs(back - ahead) == 1 and min(back, ahead) > 0:

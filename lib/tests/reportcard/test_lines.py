@@ -35,6 +35,47 @@ def test_the_mark_has_the_weight_of_the_exact_law(attention, kernel):
     assert numbers["growth"] == pytest.approx({"softmax": 0.7 * 1.7, "linear": 0}[kernel], abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("attention", "verdict"),
+    [("softmax", "yes"), ("largest_alone", "yes"), ("scaled", "no"), ("linear", "no"), ("wrong_normaliser", "partly")],
+)
+def test_the_mark_is_seen_with_half_of_the_weight_and_a_gain_that_outgrows_the_crowd(attention, verdict):
+    line = card(getattr(stand_ins, attention), "sees")["sees"]
+    assert line.verdict == verdict
+    last = line.numbers["sizes"][-1]
+    assert (last["weight"] >= 0.5) == (verdict == "yes")
+    assert ("its gain grows like" in line.says) == math.isfinite(line.numbers["growth"]) == (last["weight"] < 1)
+
+
+def test_a_growth_needs_two_gains_above_nothing():
+    assert _lines._slope(2.0, 4.0) == 1
+    assert all(math.isnan(_lines._slope(*pair)) for pair in [(0, 1), (1, 0), (-1, 1), (math.inf, 1), (1, math.inf)])
+
+
+def test_weights_above_those_of_a_whole_row_are_no_shares():
+    line = card(lambda q, k, v: 2 * stand_ins.softmax(q, k, v), "sees")["sees"]
+    assert line.verdict == "not judged"
+    weight = line.numbers["sizes"][-1]["most"]
+    assert weight > 1
+    assert line.says.endswith(f"no shares: among 512 tokens the mark alone has the weight {weight:.3g}.")
+
+
+def test_sizes_are_halved_as_long_as_both_errors_are_small(monkeypatch):
+    quiet, loud = (_lines.Frequency(rate, rate, rate, 10) for rate in (0.05, 0.95))
+    good, bad, tried = [(quiet, []), (loud, [])], [(loud, []), (loud, [])], []
+
+    def fired(judge, n, share):
+        tried.append((n, share))
+        return good if n >= judge else bad
+
+    monkeypatch.setattr(_lines, "_fired", fired)
+    for least in (64, 128):
+        tried.clear()
+        assert _lines._from_which_n(least, 512, good) == least
+        assert tried == [(256, 4), (128, 4), (64, 4)]
+    assert _lines._from_which_n(64, 512, bad) is None
+
+
 def test_strength_and_scale_that_win_are_those_of_the_formula():
     numbers = card(stand_ins.softmax, "sees", n=128)["sees"].numbers
     a = numbers["least strength"]  # n^{a(1+a)} = n − 1
@@ -100,7 +141,8 @@ def test_recall_is_the_distance_of_the_weights_from_the_identity():
         W = stand_ins.weights(keys @ keys.T / math.sqrt(WIDTH))
         assert row["loss"] == pytest.approx(np.mean(np.sum((np.eye(row["pairs"]) - W) ** 2, axis=1)) / 2)
         assert row["rank"] == np.linalg.matrix_rank(W)
-    assert line.verdict == "yes"
+    assert (line.verdict, line.numbers["most pairs"]) == ("yes", 64)
+    assert line.says.endswith("Up to 64 pairs the loss is at most 0.05.")
 
 
 def test_linear_attention_recalls_no_more_than_its_rank():
@@ -108,7 +150,8 @@ def test_linear_attention_recalls_no_more_than_its_rank():
     last = line.numbers["sizes"][-1]
     assert (last["rank"], last["floor"]) == (8, (1 - 8 / 64) / 2)
     assert last["floor"] <= last["loss"] <= 0.5
-    assert line.verdict == "no"
+    assert (line.verdict, line.numbers["most pairs"]) == ("no", 0)
+    assert line.says.endswith("At no number of pairs the loss is at most 0.05.")
 
 
 @pytest.mark.parametrize(("attention", "verdict"), [("softmax", "yes"), ("linear", "no")])
@@ -241,6 +284,54 @@ def test_what_has_no_weights_is_said():
     assert [found[name].verdict for name in ("sees", "recalls", "selects")] == ["not judged"] * 3
     assert "no weighted sums of the values" in found["numerics"].says
     assert found["separates"].numbers["nearest"] is None
+
+
+def test_projections_of_values_are_told_from_wrong_weights():
+    def projected(q, k, v):
+        return stand_ins.softmax(q, k, v) @ np.random.default_rng(0).standard_normal((v.shape[1],) * 2)
+
+    found = card(projected)
+    says = "the outputs mix the columns of the values, as projections do: give what lies between the projections"
+    assert found["sees"].says == f"There are no weights to look at: {says}."
+    assert found["numerics"].says.startswith(f"Not as it should be: {says}. ")
+
+
+def test_how_far_a_token_sees_is_said_by_its_place():
+    def blocks(q, k, v):
+        block = np.arange(len(q)) // 64
+        return stand_ins.weights(np.where(block[:, None] == block, q @ k.T, -np.inf)) @ v
+
+    says = card(blocks, "numerics", width=10, n=128)["numerics"].says
+    assert "itself, from 56 to 63 tokens before it and from 0 to 63 tokens after it, by its place. " in says
+
+    def shifted(q, k, v):
+        return stand_ins.window(q, k, v, back=8, ahead=7)
+
+    says = card(shifted, "numerics", width=10, n=128)["numerics"].says
+    assert "at most 8 tokens before it and at most 7 tokens after it: 16 in all. One side has one more: is the" in says
+
+    def strictly(q, k, v):
+        earlier = np.arange(len(q))[:, None] > np.arange(len(q))
+        return np.nan_to_num(stand_ins.weights(np.where(earlier, q @ k.T, -np.inf))) @ v
+
+    assert "sees not itself, all tokens before it and no token" in card(strictly, "numerics", n=128)["numerics"].says
+
+
+def test_a_small_constant_beside_the_sum_is_no_rounding():
+    def guarded(q, k, v):
+        e = stand_ins.exponentials(q, k)
+        return e / (e.sum(axis=1, keepdims=True) + 1e-6) @ v
+
+    line = card(guarded, "numerics", width=10, n=128)["numerics"]
+    assert line.verdict == "yes"
+    assert "The weights of a row sum to 1 up to 8e-07." in line.says
+    assert "Inside it computes" not in line.says
+
+
+def test_kinks_are_no_steps():
+    for name in ("sparsemax", "relu", "hard", "topk:8"):
+        judge = _lines.Judge(adapted(named(name), width=10, budget=Budget(1000)))
+        assert judge.jumps < 1e-14
 
 
 def test_heads_that_are_not_apart_are_seen():
