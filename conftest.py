@@ -40,3 +40,32 @@ def surroundings(tmp_path_factory):
         "OMP_NUM_THREADS": "1",  # small products: starting threads would take a third of a child's time
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
+
+
+@pytest.fixture
+def contenders_here(monkeypatch):
+    """Let contenders take their turns in this process, on a quiet machine: starting another one takes seconds."""
+    from concurrent.futures import Future
+
+    from attnsep.bench import measure
+
+    class Here:
+        def __init__(self, jobs, **environment):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def submit(self, function, *arguments):
+            future = Future()
+            future.set_result(function(*arguments))
+            return future
+
+    monkeypatch.setattr(measure, "FreshProcesses", Here)
+    monkeypatch.setattr(measure, "load", lambda seconds=1.0: 0.0)
+    measure._made.cache_clear()
+    yield
+    measure._made.cache_clear()

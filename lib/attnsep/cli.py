@@ -239,8 +239,8 @@ def _add_bench(commands):
     parser.add_argument("--n", type=int, nargs="+", help="numbers of tokens (default: 16, 32, …, 131072)")
     parser.add_argument("--d", type=int, nargs="+", help="widths (default: 34 66 130)")
     parser.add_argument("--dtype", nargs="+", default=["float64"], help="float64, float32 or both (default: float64)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="how long to time each pair of sizes (default: 1)")
-    parser.add_argument("--out", metavar="FILE", help="store the result there")
+    parser.add_argument("--seconds", type=float, help="how long to time each call of a pair of sizes (default: 0.25)")
+    parser.add_argument("--out", metavar="FILE", help="store what has settled there")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -249,15 +249,19 @@ def _bench(options):
 
     if forced := [name for name in measure.BLAS_SETTINGS if name in os.environ]:
         _say(f"{', '.join(forced)} is set, which changes how fast NumPy is; for a fair time unset it")
-    sizes = {name: value for name, value in (("n", options.n), ("d", options.d)) if value is not None}
+    if (busy := measure.load() or 0) > measure.MOST_LOAD:
+        _say(f"others keep {busy:.0%} of the cores busy, so that cells may not settle; better wait until they are done")
+    given = {name: getattr(options, name) for name in ("n", "d", "seconds") if getattr(options, name) is not None}
     if options.out is not None:
         require_writable("--out", options.out)  # before minutes of work
-    result = measure.bench(**sizes, dtype=options.dtype, seconds=options.seconds, progress=not options.json)
+    result = measure.bench(**given, dtype=options.dtype, progress=not options.json)
     try:
         if options.out is not None:
             cost.write_result(options.out, result)
     finally:  # what took minutes is shown, even where the disk is full by now
         _show_json(result) if options.json else _show(cost.table(result))
+        if options.out is not None and (doubtful := sum(not row.get("settled", True) for row in result["rows"])):
+            _say(f"{doubtful} cells did not settle and are not stored; they are marked with ?")
     return 0
 
 

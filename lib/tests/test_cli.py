@@ -15,7 +15,7 @@ from attnsep.ledger import framework, record
 from lib.tests.children import run
 from lib.tests.fuzzing import hurry
 
-pytestmark = pytest.mark.usefixtures("nothing_set")
+pytestmark = pytest.mark.usefixtures("nothing_set", "contenders_here")
 
 
 def test_claims_lists_every_claim(capsys):

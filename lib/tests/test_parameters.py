@@ -6,6 +6,7 @@ POINTS has them.  A parameter that nothing covers fails, and so does one that no
 
 import dataclasses
 import inspect
+import itertools
 import os
 from importlib import import_module
 
@@ -72,6 +73,16 @@ TIMES = [
     for n, d, dtype in ((4, 3, "float64"), (8, 3, "float64"), (4, 6, "float64"), (8, 6, "float64"), (16, 6, "float32"))
 ]
 OF_TIMES = {"rows": TIMES, "d": 6, "dtype": "float64"}
+KINDS = itertools.product(("softmax", "linear"), (cost.OURS, cost.PEER), (2, 3), cost.DTYPES)
+OF_TURNS = {
+    "rows": [
+        {"mechanism": name, "library": library, "n": n, "d": d, "dtype": dtype, "median": 1.0}
+        | {"turns": [n**power * (1 + n / k) for k in range(1, 10)]}
+        for power, (name, library, d, dtype) in enumerate(KINDS, 1)
+        for n in (1, 2, 4)
+    ],
+    **{"attention": "softmax", "d": 2, "first": 1, "last": 4, "rng": np.random.default_rng(0)},
+}
 SPIKED = {"delta": "0.2", "tau": "0.9", "low": 1, "high": 1.5, "spike": 1.9}
 SIZES = {"delta": "0.1", "a0": "0.05", "a1": "0.7", "c": "0.5"}
 CLAIMED = {"id": "a-claim", "mark": "source", "source": "x", "statement": "x 1", "chapter": "x", "level": "exact"}
@@ -210,6 +221,9 @@ POINTS = [
     ("bench.cost.crossover", cost.crossover, OF_TIMES, {"d": 3, "dtype": "float32"}),
     ("bench.cost.medians", cost.medians, OF_TIMES, {"d": 3, "what": "memory", "dtype": "float32"}),
     ("bench.cost.medians", cost.medians, OF_TIMES | {"what": "max"}, {"library": cost.PEER}),
+    ("bench.cost.growth", cost.growth, OF_TURNS, {"d": 3, "attention": "linear", "dtype": "float32"}),
+    ("bench.cost.growth", cost.growth, OF_TURNS, {"library": cost.PEER, "first": 2, "last": 2}),
+    ("bench.cost.growth", cost.growth, OF_TURNS, {"rng": np.random.default_rng(1)}),
     ("bench.cost.read_result", cost.read_result, {}, {"path": table.grid_path()}),
     ("checks.require_choice", checks.require_choice, {"name": "x", "value": "a", "choices": "ab"}, {"choices": "cd"}),
     ("checks.require_decimal", checks.require_decimal, {"name": "x", "value": 1, "least": 0}, {"least": 2}),

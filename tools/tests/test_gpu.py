@@ -14,7 +14,7 @@ PART = {"passed": 5, "failed": 0, "skipped": 1, "seconds": 0.1}
 
 
 @pytest.fixture
-def quick(monkeypatch):
+def quick(monkeypatch, contenders_here):
     """The whole run without its slow parts, and without a trace in this process."""
     monkeypatch.setenv("ATTNSEP_BACKEND", "numpy")
     monkeypatch.setattr(gpu, "run_pytest", lambda *words: dict(PART))
@@ -37,7 +37,7 @@ def test_a_rehearsal_writes_what_the_page_reads(quick, tmp_path, capsys):
     result = json.loads(path.read_text())
     assert result["tests"] == PART
     assert [row["verdict"] for row in result["claims"]["rows"]] == ["holds", "holds"]
-    assert {(row["library"], row["n"]) for row in result["bench"]["numpy"]["rows"]} == {("attnsep", 64)}
+    assert {(row["library"], row["n"]) for row in result["bench"]["numpy"]["rows"]} == {("attnsep", 64), ("NumPy", 64)}
     assert "2 of" in repr(tables.gpu_table(path))
     assert capsys.readouterr().out.splitlines()[-2] == "12 passed, 0 failed, 2 skipped"
 

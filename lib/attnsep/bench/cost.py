@@ -5,14 +5,22 @@ import math
 import statistics
 from pathlib import Path
 
+import numpy as np
+
 from attnsep.attention.kernels import PAIR, require_pair
-from attnsep.checks import require_choice, require_integer, require_items, require_positive, text_of
+from attnsep.checks import require_choice, require_generator, require_integer, require_items, require_positive, text_of
 from attnsep.files import naming, read, why, write
 
 DTYPES = ("float64", "float32")
 
 
-OURS, PEER = "attnsep", "PyTorch"
+OURS, PEER, BARE = "attnsep", "PyTorch", "NumPy"  # the last: the products and powers of both attentions alone
+
+
+ATTENTIONS = (*PAIR, "token data", "closed form")
+
+
+RESAMPLES, LEVEL = 2000, 0.95  # of the bootstrap
 
 
 def multiply_adds(n, d, kernel):
@@ -141,9 +149,10 @@ def medians(rows, d, dtype="float64", library=OURS, what="median"):
     dtype : str
         float64 or float32.
     library : str
-        attnsep or PyTorch.
+        attnsep, PyTorch, or NumPy for the products and powers alone.
     what : str
-        median, min or max (seconds), or memory (bytes); an n at which it was not measured is left out.
+        median, min, max or turns (seconds; turns are a list), or memory (bytes); an n at which it was not measured is
+        left out.
 
     Raises
     ------
@@ -151,8 +160,8 @@ def medians(rows, d, dtype="float64", library=OURS, what="median"):
         If there are no such rows.
     """
     d, dtype, found = require_integer("d", d, least=1), require_choice("dtype", dtype, DTYPES), {}
-    library = require_choice("library", library, (OURS, PEER))
-    what = require_choice("what", what, ("median", "min", "max", "memory"))
+    library = require_choice("library", library, (OURS, PEER, BARE))
+    what = require_choice("what", what, ("median", "min", "max", "turns", "memory"))
     for row in sorted(_timed_rows(rows), key=lambda row: row["n"]):
         if (row["d"], row["dtype"], row["library"]) == (d, dtype, library) and row.get(what) is not None:
             found.setdefault(row["n"], {})[row["mechanism"]] = row[what]
@@ -195,6 +204,66 @@ def exponent(sizes, numbers):
     return statistics.linear_regression([math.log(x) for x in sizes], [math.log(x) for x in numbers]).slope
 
 
+def growth(rows, attention, d, first, last, rng, dtype="float64", library=OURS):
+    """Power of n with which the measured time grows, and the ends of its interval.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As from ``bench.bench``.
+    attention : str
+        softmax, linear, token data or closed form.
+    d : int
+        Width.
+    first, last : int
+        The smallest and the largest n that count, at least two measured ones.
+    rng : numpy.random.Generator
+        Source of the bootstrap.
+    dtype : str
+        float64 or float32.
+    library : str
+        As in `medians`.
+
+    Returns
+    -------
+    tuple of three float
+        Lower end, least-squares slope through the medians, upper end.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `medians` and `exponent`.
+
+    Notes
+    -----
+    The turns of each n are drawn again, as many as there were, 2000 times; the ends leave out 2.5 % of the slopes on
+    each side.
+
+    Examples
+    --------
+    >>> row = {"mechanism": "linear", "library": "attnsep", "d": 8, "dtype": "float64", "memory": None}
+    >>> rows = [row | {"n": n, "median": t, "turns": [t, t, t]} for n, t in ((10, 0.5), (100, 5.0))]
+    >>> [round(x, 12) for x in growth(rows, "linear", 8, 10, 100, np.random.default_rng(0))]
+    [1.0, 1.0, 1.0]
+    """
+    first, last = require_integer("first", first, least=1), require_integer("last", last, least=1)
+    attention, rng = require_choice("attention", attention, ATTENTIONS), require_generator(rng)
+    turns = {
+        n: found[attention] for n, found in medians(rows, d, dtype, library, "turns").items() if attention in found
+    }
+    turns = {
+        n: [require_positive("rows: turns", x) for x in require_items("rows: turns", times)]
+        for n, times in turns.items()
+        if first <= n <= last
+    }
+    middle = exponent([*turns], [statistics.median(times) for times in turns.values()])
+    drawn = np.log([np.median(rng.choice(times, (RESAMPLES, len(times))), axis=1) for times in turns.values()])
+    logs = np.log([*turns])
+    slopes = (logs - logs.mean()) @ drawn / np.sum((logs - logs.mean()) ** 2)
+    low, high = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), middle, float(high)
+
+
 def table(result):
     """Return the measured times as text: each attention and size, ours beside PyTorch's.
 
@@ -206,16 +275,16 @@ def table(result):
     Returns
     -------
     str
-        Times in milliseconds: the median, and the least and the largest one; their ratio is that of the medians.
+        Times in milliseconds: the median; their ratio is that of the medians, with the ends of its interval, and a mark
+        where it is not settled.  The last times are those of the products and powers in NumPy alone.
 
     Examples
     --------
     >>> row = {"mechanism": "softmax", "n": 8, "d": 4, "dtype": "float64", "memory": None}
-    >>> times = {"attnsep": (0.001, 0.001, 0.002), "PyTorch": (0.002, 0.002, 0.004)}
-    >>> rows = [row | {"library": x} | dict(zip(("median", "min", "max"), t)) for x, t in times.items()]
-    >>> print(table({"rows": rows}))
-    attention   dtype      d       n           attnsep / ms           PyTorch / ms  ratio      MiB
-    softmax     float64    4       8              1 (1 – 2)              2 (2 – 4)   0.50    – / –
+    >>> ours = row | {"library": "attnsep", "median": 0.001, "ratio": [0.4, 0.5, 0.7], "settled": False}
+    >>> print(table({"rows": [ours, row | {"library": "PyTorch", "median": 0.002}]}))
+    attention   dtype      d       n  attnsep / ms  PyTorch / ms                 ratio  NumPy / ms      MiB
+    softmax     float64    4       8             1             2   0.50 (0.40 – 0.70)?           –    – / –
     """
     if not isinstance(result, dict) or "rows" not in result:
         raise TypeError(f"result = {text_of(result)}: must be a result of bench.bench")
@@ -223,22 +292,28 @@ def table(result):
     for row in _timed_rows(result["rows"]):
         key = tuple(row[name] for name in ("mechanism", "dtype", "d", "n"))
         found.setdefault(key, {})[row["library"]] = row
-    head = f"{'attention':11} {'dtype':8} {'d':>3} {'n':>7} {OURS + ' / ms':>22} {PEER + ' / ms':>22}"
-    lines = [f"{head} {'ratio':>6} {'MiB':>8}"]
-    for (attention, dtype, d, n), pair in found.items():
-        ours, peer = pair.get(OURS), pair.get(PEER)
-        ratio = f"{ours['median'] / peer['median']:.2f}" if ours and peer else "–"
-        sizes = f"{attention:11} {dtype:8} {d:3} {n:7}"
+    head = f"{'attention':11} {'dtype':8} {'d':>3} {'n':>7} {OURS + ' / ms':>13} {PEER + ' / ms':>13} {'ratio':>21}"
+    lines = [f"{head} {BARE + ' / ms':>11} {'MiB':>8}"]
+    for (attention, dtype, d, n), cell in found.items():
+        ours, peer, bare = (cell.get(library) for library in (OURS, PEER, BARE))
+        sizes = f"{attention:11} {dtype:8} {d:3} {n:7} {_milliseconds(ours):>13} {_milliseconds(peer):>13}"
         memory = f"{_mebi(ours)} / {_mebi(peer)}"
-        lines.append(f"{sizes} {_spread(ours):>22} {_spread(peer):>22} {ratio:>6} {memory:>8}")
+        lines.append(f"{sizes} {_ratio(ours, peer):>21} {_milliseconds(bare):>11} {memory:>8}")
     return "\n".join(lines)
 
 
-def _spread(row):
-    if row is None:
+def _milliseconds(row):
+    return "–" if row is None else f"{1e3 * row['median']:.3g}"
+
+
+def _ratio(ours, peer):
+    if ours is None:
         return "–"
-    middle, low, high = (f"{1e3 * row[name]:.3g}" for name in ("median", "min", "max"))
-    return f"{middle} ({low} – {high})"
+    doubt = "" if ours.get("settled", True) else "?"
+    if peer is None:
+        return f"–{doubt}"
+    ends = "({0:.2f} – {2:.2f})".format(*ours["ratio"]) if "ratio" in ours else ""
+    return f"{ours['median'] / peer['median']:.2f} {ends}{doubt}".strip()
 
 
 def _mebi(row):
@@ -279,16 +354,37 @@ def read_result(path=None):
 
 
 def write_result(path, result):
-    """Store a result, as ``files.write`` does: no one ever reads half of it.
+    """Store the settled cells of a result and the list of the others, as ``files.write`` does: never half of it.
 
     Raises
     ------
     ValueError, TypeError
         If the result is none or the file cannot be written.
     """
-    text = _result_text(result)
+    text = _result_text(_settled(result))
     with naming("path", path):
         write(path, text)
+
+
+def _settled(result):
+    """Return a result without the cells that are not settled, which it lists.
+
+    Examples
+    --------
+    >>> row = {"mechanism": "linear", "dtype": "float64", "d": 3, "n": 4, "library": "PyTorch"}
+    >>> _settled({"rows": [row, row | {"library": "attnsep", "settled": False}]})
+    {'rows': [], 'unsettled': [['linear', 'float64', 3, 4]]}
+    """
+    if not isinstance(result, dict) or not isinstance(result.get("rows"), list):
+        raise TypeError(f"result = {text_of(result)}: must be a result of bench.bench")
+
+    def cell(row):
+        return [row[name] for name in ("mechanism", "dtype", "d", "n")]
+
+    doubtful = [cell(row) for row in result["rows"] if not row.get("settled", True)]
+    if not doubtful:
+        return result
+    return result | {"rows": [row for row in result["rows"] if cell(row) not in doubtful], "unsettled": doubtful}
 
 
 def _result_text(result):
@@ -299,8 +395,6 @@ def _result_text(result):
     >>> json.loads(_result_text({"date": "2026-01-31", "rows": [{"n": 1}, {"n": 2}]}))["rows"]
     [{'n': 1}, {'n': 2}]
     """
-    if not isinstance(result, dict) or not isinstance(result.get("rows"), list):
-        raise TypeError(f"result = {text_of(result)}: must be a result of bench.bench")
     rows = ",\n".join(f"  {json.dumps(row)}" for row in result["rows"])
     head = json.dumps({name: value for name, value in result.items() if name != "rows"}, indent=1)
     return f'{head[:-2]},\n "rows": [\n{rows}\n ]\n}}\n'

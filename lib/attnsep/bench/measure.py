@@ -8,7 +8,9 @@ import statistics
 import time
 import warnings
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,11 +18,11 @@ import array_api_compat.numpy
 import numpy as np
 from array_api_compat import is_cupy_namespace
 
-from attnsep.arrays import backend_name, given_namespace
+from attnsep.arrays import backend_name, given_namespace, namespace
 from attnsep.attention import _fast
 from attnsep.attention.attend import attend, values
 from attnsep.attention.kernels import PAIR
-from attnsep.bench.cost import DTYPES, OURS, PEER
+from attnsep.bench.cost import BARE, DTYPES, LEVEL, OURS, PEER, RESAMPLES
 from attnsep.checks import require_choice, require_integer, require_items, require_positive
 from attnsep.paper.tokens import Law, TokenData
 from attnsep.processes import ENDED, FreshProcesses
@@ -34,10 +36,19 @@ D = (34, 66, 130)  # so that token data, n = (d − 2)t, exist at every n ≥ d 
 MOST_NUMBERS = 10**8  # of one matrix
 
 
-MOST_WORK = 4 * 10**10  # n²d of softmax, some seconds on two cores
+MOST_WORK = 36 * 10**9  # n²d of softmax, some seconds on two cores
 
 
-LEAST_REPEATS, MOST_REPEATS = 5, 301
+SECONDS = 0.25
+
+
+LEAST_TURNS, MOST_TURNS = 5, 9  # of each contender; more than the least where the interval is still wide
+
+
+WIDEST = 1.2  # the upper end of a settled interval over its lower end
+
+
+MOST_LOAD = 0.1  # of the cores, that others keep busy
 
 
 LEAST_N_FOR_MEMORY = 1024  # below, the fixed blocks are all there is
@@ -50,15 +61,19 @@ PADDED = f"{PEER}, padded"
 
 
 # After a call threads spin and hold the cores, those of PyTorch for some 10 milliseconds and those of OpenBLAS for some
-# 100; and threads that wake share a core for up to 50 before the system spreads them.  So all rest for REST seconds
-# before each call that counts, and one that takes less than SHORT is repeated before it for SPIN seconds.
+# 100; and threads that wake share a core for up to 50 before the system spreads them.  So each contender is a process
+# of its own, all rest for REST seconds before its turn, and in it a call that takes less than SHORT is repeated for
+# SPIN seconds before those that count.
 REST, SHORT, SPIN = 0.12, 0.05, 0.1
+
+
+BARE_SCORES = 2**21  # at a time, of NumPy alone
 
 
 STRENGTHS = {"a": "0.7", "c": "0.5"}  # of the token data that are timed
 
 
-def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, progress=False, xp=None):
+def bench(n=N, d=D, dtype=("float64",), *, seconds=SECONDS, most_work=MOST_WORK, progress=False, xp=None):
     """Time softmax and linear attention in turns, beside PyTorch where it is installed, and measure their memory.
 
     Parameters
@@ -68,7 +83,7 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
     dtype : sequence of str
         float64, float32 or both.
     seconds : float
-        About how long to repeat each pair; the number of repeats is at least 5 and at most 301.
+        About how long to repeat each call of a pair, in all its turns together; it has from 5 to 9 turns.
     most_work : float
         Largest n²d at which softmax attention on random matrices is timed; beyond it these rows are left out.
     progress : bool
@@ -79,9 +94,11 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
     Returns
     -------
     dict
-        Ready for json.dump: date, machine, versions, limits, and one row for each attention, library, n, d and dtype
-        with its number of repeats, the median, least and largest time in seconds, and the memory in bytes that a call
-        adds at its peak, output included; None where it is not measured (Linux and n ≥ 1024, or a GPU).
+        Ready for json.dump: date, machine, versions, load, limits, and one row for each attention, library, n, d and
+        dtype: the times of its turns, their median and the largest, the least time of a call, all in seconds, and the
+        memory in bytes that a call adds at its peak, output included; None where it is not measured (Linux and
+        n ≥ 1024, or a GPU).  A row of the library also has its ratio to PyTorch (without it, to its own median): lower
+        end, middle and upper end; and whether it is settled, that is, whether the ends are at most 20 % apart.
 
     Raises
     ------
@@ -90,6 +107,11 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
 
     Notes
     -----
+    Each library is a process of its own.  They take turns, each after all have rested until their threads sleep; a
+    turn's time is the median of its calls.  The ratio is that of the medians over the turns, its ends are those of a
+    bootstrap of the turns at 95 %.  What is not settled is measured again at the end.  The rows of ``NumPy`` are the
+    same products and powers alone: what no attention that is built from them in NumPy can do without.
+
     Softmax on random matrices with scores of standard deviation 3, PyTorch's with the better of d and of d padded to a
     multiple of 16, left out where a GPU has no room for it; linear attention on positive ones, so that no row sum
     cancels, PyTorch's as two products over a row sum.  No two query rows are equal, and the search for equal ones is
@@ -117,11 +139,57 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=1.0, most_work=MOST_WORK, pro
     if not _fast.serves(xp):
         raise ValueError(f"xp = {backend_name(xp)}: must be NumPy or CuPy")
     sizes = [(x, y, kind) for kind in dtype for y in d for x in n]
-    timed = [pair for size in _shown(sizes, progress) for pair in _timed(xp, *size, seconds, most_work)]
+    before = load(min(1.0, seconds))
+    with _contenders(xp) as take_turn:
+        found = {size: _timed(take_turn, *size, seconds, most_work) for size in _shown(sizes, progress)}
+        again = [size for size, pairs in found.items() if not _settled(pairs)]
+        found |= {size: _timed(take_turn, *size, seconds, most_work) for size in _shown(again, progress)}
+    timed = [pair for pairs in found.values() for pair in pairs]
     _add_memory(xp, timed, progress)
     limits = {kind: _limits(xp, kind, min(SPIN, seconds)) for kind in dtype}
-    head = {"date": datetime.now(UTC).date().isoformat(), **_machine(xp), "limits": limits}
+    head = {"date": datetime.now(UTC).date().isoformat(), **_machine(xp)}
+    head |= {"load": {"before": before, "after": load(min(1.0, seconds))}, "limits": limits}
     return head | {"rows": [row for _, row in timed]}
+
+
+def load(seconds=1.0):
+    """Return which part of the cores other processes keep busy, or None where the system does not tell.
+
+    Examples
+    --------
+    >>> found = load(0.05)
+    >>> found is None or 0 <= found <= 1
+    True
+    """
+    seconds, start = require_positive("seconds", seconds), _ticks()
+    time.sleep(seconds)
+    if start is None:
+        return None
+    idle, total = (after - before for before, after in zip(start, _ticks(), strict=True))
+    return round(1 - idle / total, 3) if total else None
+
+
+def _ticks():
+    """Return how long all cores were idle, and how long they have run; None where no file says so."""
+    try:
+        numbers = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+    except (OSError, ValueError):
+        return None
+    return numbers[3] + numbers[4], sum(numbers)
+
+
+@contextmanager
+def _contenders(xp):
+    """Lend a function that has each contender take a turn, one after the other, in a process of its own."""
+    libraries = [OURS, *([PEER] if _peer(xp) else []), BARE]
+    with ExitStack() as stack:
+        pools = {library: stack.enter_context(FreshProcesses(1)) for library in libraries}
+
+        def take_turn(*size):
+            turns = [pool.submit(_turn, library, backend_name(xp), *size).result() for library, pool in pools.items()]
+            return {key: times for turn in turns for key, times in turn.items()}
+
+        yield take_turn
 
 
 def _shown(items, progress):
@@ -134,24 +202,46 @@ def _shown(items, progress):
     return tqdm(items, unit="size", disable=None, leave=False)
 
 
-def _calls(xp, n, d, dtype):
-    """Return what is timed, as {(attention, library): function without arguments}."""
+def _calls(xp, n, d, dtype, libraries=(OURS, PEER)):
+    """Return what is timed of some libraries, as {(attention, library): function without arguments}."""
     rng = np.random.default_rng(0)
     normal = [(rng.standard_normal((n, d)) * math.sqrt(3) / d**0.25).astype(dtype) for _ in range(3)]
     positive = [rng.uniform(0.1, 1, (n, d)).astype(dtype) for _ in range(3)]
-    ours = [[xp.asarray(x) for x in arrays] for arrays in (normal, positive)]
-    calls = {
-        ("softmax", OURS): lambda: attend(*ours[0], unique=False),
-        ("linear", OURS): lambda: attend(*ours[1], kernel="linear", unique=False),
-    }
-    if _peer(xp):
+    calls = {}
+    if OURS in libraries:
+        ours = [[xp.asarray(x) for x in arrays] for arrays in (normal, positive)]
+        calls["softmax", OURS] = lambda: attend(*ours[0], unique=False)
+        calls["linear", OURS] = lambda: attend(*ours[1], kernel="linear", unique=False)
+        if d > 2 and n % (d - 2) == 0:
+            data = TokenData(n=n, d=d, **STRENGTHS)
+            A, X = (make(xp, getattr(xp, dtype)) for make in (data.matrix, data.X))
+            calls["token data", OURS] = lambda: values(A, A, A, X)
+            calls["closed form", OURS] = lambda: Law(TokenData(n=n, d=d, **STRENGTHS)).values()
+    if PEER in libraries and _peer(xp):
         calls |= _peer_calls(normal, positive, "cuda" if is_cupy_namespace(xp) else "cpu")
-    if d > 2 and n % (d - 2) == 0:
-        data = TokenData(n=n, d=d, **STRENGTHS)
-        A, X = (make(xp, getattr(xp, dtype)) for make in (data.matrix, data.X))
-        calls["token data", OURS] = lambda: values(A, A, A, X)
-        calls["closed form", OURS] = lambda: Law(TokenData(n=n, d=d, **STRENGTHS)).values()
+    if BARE in libraries:
+        calls |= _bare_calls(xp, *([xp.asarray(x) for x in arrays] for arrays in (normal, positive)))
     return calls
+
+
+def _bare_calls(xp, normal, positive):
+    """Return the products and powers of both attentions alone: no row sum is divided by, nothing is looked at."""
+    (q, k, v), (rows, keys, entries) = normal, positive
+    step = max(1, BARE_SCORES // k.shape[0])
+    output = xp.empty_like(q)
+
+    def softmax():
+        scores = xp.empty((min(step, q.shape[0]), k.shape[0]), dtype=q.dtype)
+        for start in range(0, q.shape[0], step):
+            some = scores[: q[start : start + step].shape[0]]
+            xp.matmul(q[start : start + step], k.T, out=some)
+            xp.matmul(_fast._exp2(some, some), v, out=output[start : start + step])
+        return output
+
+    def linear():
+        return rows @ (keys.T @ entries), rows @ keys.sum(axis=0)
+
+    return {("softmax", BARE): softmax, ("linear", BARE): linear}
 
 
 def _peer(xp):
@@ -183,56 +273,106 @@ def _peer_calls(normal, positive, place):
     }
 
 
-def _timed(xp, n, d, dtype, seconds, most_work):
-    """Return pairs of a call's key and its row, timed in turns, so that what else the machine does falls on all."""
-    calls, wait = _calls(xp, n, d, dtype), _waiter(xp)
-    if n * n * d > most_work:
+def _timed(take_turn, n, d, dtype, seconds, most_work):
+    """Return pairs of a call's key and its row, after as many turns as they need, up to a limit."""
+    times = {}
+    for turn in range(1, MOST_TURNS + 1):
+        for key, found in take_turn(n, d, dtype, seconds / LEAST_TURNS, most_work).items():
+            times.setdefault(key, []).append(found)
+        if turn >= LEAST_TURNS:
+            pairs = _pairs(times, n, d, dtype)
+            if _settled(pairs):
+                break
+    return pairs
+
+
+def _settled(pairs):
+    return all(row.get("settled", True) for _, row in pairs)
+
+
+def _pairs(times, n, d, dtype):
+    """Return pairs of a call's key and its row; of PyTorch's plain and padded softmax the better one."""
+    middles = {key: [statistics.median(found) for found in turns] for key, turns in times.items()}
+    peers = [key for key in (("softmax", PEER), ("softmax", PADDED)) if key in times]
+    worse = sorted(peers, key=lambda key: statistics.median(middles[key]))[1:]
+    pairs = [(key, _row(key, n, d, dtype, turns)) for key, turns in times.items() if key not in worse]
+    peer_of = {key[0]: middles[key] for key, _ in pairs if _of(key) == PEER}
+    for key, row in pairs:
+        if key[1] == OURS:
+            row["ratio"] = _interval(middles[key], peer_of.get(key[0]))
+            row["settled"] = row["ratio"][2] <= WIDEST * row["ratio"][0]
+    return pairs
+
+
+def _interval(times, others=None):
+    """Return the ratio of the medians of two contenders' turns, or of the first one's to its own, and its ends."""
+    pairs = np.array([times, others or times])
+    picked = np.random.default_rng(0).integers(pairs.shape[1], size=(RESAMPLES, pairs.shape[1]))
+    ours, theirs = np.median(pairs[:, picked], axis=2)
+    ratios = ours / (theirs if others else statistics.median(times))
+    ends = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    middle = statistics.median(times) / statistics.median(others or times)
+    return [float(f"{x:.4g}") for x in (ends[0], middle, ends[1])]
+
+
+def _turn(library, backend, *size):
+    """Return the times of one contender's turn, {key: seconds of each call}, in its own process."""
+    n, d, dtype, seconds, most_work = size
+    xp = namespace(backend)
+    made, wait, found = _made(library, backend, n, d, dtype, n * n * d <= most_work), _waiter(xp), {}
+    time.sleep(min(REST, seconds))
+    for key, (call, last) in made.items():
+        if last < SHORT:
+            _repeat(call, wait, min(SPIN, seconds))
+        found[key] = _repeat(call, wait, seconds)
+        made[key] = call, found[key][-1]
+    return found
+
+
+@lru_cache(maxsize=1)
+def _made(library, backend, n, d, dtype, softmax):
+    """Return the calls of one library that find room, each called once, and how long that took."""
+    xp = namespace(backend)
+    calls, wait = _calls(xp, n, d, dtype, (library,)), _waiter(xp)
+    if not softmax:
         calls = {key: call for key, call in calls.items() if key[0] != "softmax"}
-    calls = {key: call for key, call in calls.items() if _finds_room(xp, key[1], call, wait)}
-    times, end, turns = {key: [] for key in calls}, time.perf_counter() + seconds, 0
-    while turns < LEAST_REPEATS or (time.perf_counter() < end and turns < MOST_REPEATS):
-        for key, call in calls.items():
-            time.sleep(min(REST, seconds))
-            if not times[key] or times[key][-1] < SHORT:
-                _repeat(call, wait, min(SPIN, seconds))
-            start = time.perf_counter()
-            call()
-            wait()
-            times[key].append(time.perf_counter() - start)
-        turns += 1
-    middle = {key: statistics.median(found) for key, found in times.items()}
-    both = sorted(middle.keys() & {("softmax", PEER), ("softmax", PADDED)}, key=middle.get)
-    return [(key, _row(key, n, d, dtype, found)) for key, found in times.items() if key not in both[1:]]
+    first = {key: _first(xp, library, call, wait) for key, call in calls.items()}
+    return {key: (calls[key], seconds) for key, seconds in first.items() if seconds is not None}
 
 
-def _finds_room(xp, library, call, wait):
-    """Make the first call, which also pays for what it loads; return whether PyTorch found room on the GPU for it."""
+def _first(xp, library, call, wait):
+    """Return the seconds of the first call, which also pays for what it loads; None if a GPU has no room for it."""
     try:
-        call()
-        wait()
+        return _repeat(call, wait, 0)[0]
     except RuntimeError as error:
         torch = _peer(xp)
-        if library == OURS or not isinstance(error, torch.cuda.OutOfMemoryError):
+        if library != PEER or not isinstance(error, torch.cuda.OutOfMemoryError):
             raise
         torch.cuda.empty_cache()
-        return False
-    return True
+        return None
 
 
 def _repeat(call, wait, seconds):
-    end = time.perf_counter() + seconds
-    call()
-    wait()
-    while time.perf_counter() < end:
+    """Call once, and again for so many seconds; return how long each call took."""
+    times, end = [], time.perf_counter() + seconds
+    while not times or time.perf_counter() < end:
+        start = time.perf_counter()
         call()
         wait()
+        times.append(time.perf_counter() - start)
+    return times
 
 
-def _row(key, n, d, dtype, times):
-    ends = {"median": statistics.median(times), "min": min(times), "max": max(times)}
-    library = OURS if key[1] == OURS else PEER
-    sizes = {"mechanism": key[0], "library": library, "n": n, "d": d, "dtype": dtype, "repeats": len(times)}
-    return sizes | {name: float(f"{value:.4g}") for name, value in ends.items()} | {"memory": None}
+def _row(key, n, d, dtype, turns):
+    middles = [statistics.median(times) for times in turns]
+    ends = {
+        "median": statistics.median(middles),
+        "min": min(time for times in turns for time in times),
+        "max": max(middles),
+    }
+    sizes = {"mechanism": key[0], "library": _of(key), "n": n, "d": d, "dtype": dtype}
+    numbers = {name: float(f"{value:.4g}") for name, value in ends.items()}
+    return sizes | numbers | {"turns": [float(f"{x:.4g}") for x in middles], "memory": None}
 
 
 def _waiter(xp):
@@ -246,7 +386,7 @@ def _waiter(xp):
 
 def _add_memory(xp, timed, progress=False):
     """Put the measured memory of the calls into the rows of softmax and linear attention."""
-    timed = [(key, row) for key, row in timed if key[0] in PAIR and row["n"] >= LEAST_N_FOR_MEMORY]
+    timed = [(key, row) for key, row in timed if key[1] != BARE and key[0] in PAIR and row["n"] >= LEAST_N_FOR_MEMORY]
     sizes = ("n", "d", "dtype")
     if is_cupy_namespace(xp):
         for key, row in _shown(timed, progress):
@@ -266,12 +406,17 @@ def _add_memory(xp, timed, progress=False):
 
 def _added(key, n, d, dtype):
     """Return the bytes that this process holds more at the peak of a call than before it."""
-    _calls(array_api_compat.numpy, 256, d, dtype)[key]()  # loads libraries, starts threads
-    call = _calls(array_api_compat.numpy, n, d, dtype)[key]
+    _calls(array_api_compat.numpy, 256, d, dtype, (_of(key),))[key]()  # loads libraries, starts threads
+    call = _calls(array_api_compat.numpy, n, d, dtype, (_of(key),))[key]
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts here
     before = _resident("VmRSS")
     call()
     return max(0, _resident("VmHWM") - before)
+
+
+def _of(key):
+    """Return the library that a call is of."""
+    return PEER if key[1] == PADDED else key[1]
 
 
 def _resident(name):
@@ -281,7 +426,7 @@ def _resident(name):
 
 def _added_on_gpu(xp, key, n, d, dtype):
     """Return the bytes that a call takes at its peak: PyTorch counts them; CuPy gets an own pool, which keeps all."""
-    call = _calls(xp, n, d, dtype)[key]
+    call = _calls(xp, n, d, dtype, (_of(key),))[key]
     if key[1] != OURS:
         torch = _peer(xp)
         torch.cuda.synchronize()
@@ -314,13 +459,7 @@ def _limits(xp, dtype, seconds):
 
     def best(call):
         _repeat(call, wait, seconds)
-        end, times = time.perf_counter() + seconds, []
-        while len(times) < 3 or time.perf_counter() < end:
-            start = time.perf_counter()
-            call()
-            wait()
-            times.append(time.perf_counter() - start)
-        return min(times)
+        return min(_repeat(call, wait, seconds))
 
     product, power = best(lambda: one @ one), best(lambda: _fast._share(module, powers, blocks, 1, None, True))
     rates = {"multiply_adds": side**3 / product, "powers": blocks * scores / power}

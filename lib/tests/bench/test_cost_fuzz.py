@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from attnsep.bench import cost
@@ -11,6 +12,7 @@ from lib.tests.strategies import PAIR, some
 ROWS = [
     {"mechanism": name, "library": "attnsep", "n": n, "d": 8, "dtype": "float64"}
     | dict.fromkeys(("median", "min", "max"), time)
+    | {"turns": [time, time]}
     for name, times in (("softmax", (1.0, 2.0, 9.0)), ("linear", (2.0, 1.0, 1.0)))
     for n, time in zip((4, 8, 16), times, strict=True)
 ]
@@ -35,6 +37,21 @@ def test_every_size_has_a_median(result, rows, d, dtype):
 @fuzz(cost.exponent, sizes=some([1, 2], (1.0, 10.0, 100.0)), numbers=some([3, 4], (5.0, 5.0, 5.0)))
 def test_the_exponent_is_finite(result, sizes, numbers):
     assert math.isfinite(result)
+
+
+@fuzz(
+    cost.growth,
+    rows=some(ROWS),
+    attention=some("softmax", "linear"),
+    d=some(8),
+    first=some(1, 4),
+    last=some(8, 16),
+    rng=some(np.random.default_rng(0)),
+    dtype=some("float64"),
+    library=some("attnsep"),
+)
+def test_equal_turns_leave_no_doubt(result, attention, first, last, **_):
+    assert result[0] == pytest.approx(result[1], abs=1e-12) == pytest.approx(result[2], abs=1e-12)
 
 
 @fuzz(

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from attnsep.bench import cost
@@ -17,6 +18,7 @@ def row(mechanism, n, time, **more):
         "d": 8,
         "dtype": "float64",
         "median": time,
+        "turns": [time / 1.1, time, 1.1 * time],
         "min": time / 2,
         "max": 2 * time,
         "memory": None,
@@ -89,10 +91,15 @@ def test_seconds_that_no_double_holds_are_refused():
 
 
 def test_the_table_sets_both_libraries_side_by_side():
-    ours, peer = row("linear", 16, 0.004, memory=3 * 2**20), row("linear", 16, 0.001, library="PyTorch")
-    lines = cost.table({"rows": [ours, peer, row("softmax", 8, 0.5)]}).splitlines()
-    assert " ".join(lines[1].split()) == "linear float64 8 16 4 (2 – 8) 1 (0.5 – 2) 4.00 3 / –"
-    assert " ".join(lines[2].split()) == "softmax float64 8 8 500 (250 – 1e+03) – – – / –"
+    ours = row("linear", 16, 0.004, memory=3 * 2**20, ratio=[3.9, 4.0, 4.2], settled=True)
+    peer, bare = (row("linear", 16, 0.001, library=library) for library in ("PyTorch", "NumPy"))
+    doubtful = row("softmax", 8, 0.5, ratio=[0.5, 1, 2], settled=False)
+    lines = cost.table({"rows": [ours, peer, bare, doubtful, row("softmax", 4, 0.5)]}).splitlines()
+    assert " ".join(lines[1].split()) == "linear float64 8 16 4 1 4.00 (3.90 – 4.20) 1 3 / –"
+    assert " ".join(lines[2].split()) == "softmax float64 8 8 500 – –? – – / –"
+    assert " ".join(lines[3].split()) == "softmax float64 8 4 500 – – – – / –"
+    lines = cost.table({"rows": [doubtful, row("softmax", 8, 0.5, library="PyTorch")]}).splitlines()
+    assert " ".join(lines[1].split()) == "softmax float64 8 8 500 500 1.00 (0.50 – 2.00)? – – / –"
     for result in ({}, 7):
         with pytest.raises(TypeError, match="must be a result of bench"):
             cost.table(result)
@@ -104,6 +111,32 @@ def test_a_row_has_a_size_and_a_time(change):
         cost.table({"rows": [row("linear", 4, 1.0) | change]})
     with pytest.raises(TypeError, match=r"rows: one is .*must be a row of a result"):
         cost.table({"rows": [{name: 1 for name in row("linear", 4, 1.0) if name not in change}]})
+
+
+def test_only_settled_cells_are_stored_and_the_others_are_listed(tmp_path):
+    kept, doubtful = row("linear", 16, 0.004, settled=True), row("softmax", 8, 0.5, settled=False)
+    peers = [row(name, n, 1.0, library="PyTorch") for name, n in (("linear", 16), ("softmax", 8))]
+    cost.write_result(tmp_path / "a.json", {"date": "2026-01-31", "rows": [kept, doubtful, *peers]})
+    found = cost.read_result(tmp_path / "a.json")
+    assert found["rows"] == [kept, peers[0]]
+    assert found["unsettled"] == [["softmax", "float64", 8, 8]]
+
+
+def test_growth_has_an_interval_that_widens_with_the_turns(rng):
+    def found(spread):
+        turns = {10: [1.0, 1.0, 1.0], 100: [10 / spread, 10.0, 10 * spread], 1000: [100.0, 100.0, 100.0]}
+        rows = [row("linear", n, times[1], turns=times) for n, times in turns.items()]
+        return cost.growth(rows, "linear", 8, 10, 1000, rng), cost.growth(rows, "linear", 8, 10, 100, rng)
+
+    for low, middle, high in found(1.0):
+        assert (low, middle, high) == pytest.approx((1, 1, 1))
+    (_, whole, _), (low, middle, high) = found(2.0)
+    assert whole == pytest.approx(1)
+    assert (low, middle, high) == pytest.approx((1 - np.log10(2), 1, 1 + np.log10(2)))
+    with pytest.raises(ValueError, match="sizes, numbers: 1 different sizes"):
+        cost.growth([row("linear", 10, 1.0)], "linear", 8, 1, 10, rng)
+    with pytest.raises(ValueError, match="attention = 'hard'"):
+        cost.growth([row("linear", 10, 1.0)], "hard", 8, 1, 10, rng)
 
 
 def test_a_stored_result_is_read_as_it_was_written(tmp_path):

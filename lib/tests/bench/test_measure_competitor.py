@@ -131,7 +131,7 @@ def test_scores_have_a_standard_deviation_of_3_and_no_query_comes_twice(ours):
     assert len(np.unique(q, axis=0)) == 1000
 
 
-def test_both_are_called_as_often_and_warmed_up_alike(monkeypatch):
+def test_both_rest_alike_and_are_called_as_long(monkeypatch, contenders_here):
     """On a clock of their own on which every call takes as long, ours and PyTorch's have equal turns."""
     for takes in (1 / 128, 1 / 4):  # sums of these are exact
         clock, called = [0.0], []
@@ -144,33 +144,49 @@ def test_both_are_called_as_often_and_warmed_up_alike(monkeypatch):
             return run
 
         keys = [*keys_of("softmax"), ("linear", cost.OURS), ("linear", cost.PEER)]
-        calls = {key: call(key) for key in keys}
-        monkeypatch.setattr(measure, "_calls", lambda *_, calls=calls: calls)
+
+        def calls(xp, n, d, dtype, libraries, keys=keys, call=call):
+            return {key: call(key) for key in keys if measure._of(key) in libraries}
+
+        monkeypatch.setattr(measure, "_calls", calls)
+        monkeypatch.setattr(measure, "_peer", lambda xp: True)
         monkeypatch.setattr(measure.time, "perf_counter", lambda clock=clock: clock[0])
         monkeypatch.setattr(measure.time, "sleep", lambda seconds, called=called: called.append(seconds))
-        timed = measure._timed(np, 8, 4, "float64", 1.0, 1e9)
+        measure._made.cache_clear()
+        with measure._contenders(measure.array_api_compat.numpy) as take_turn:
+            timed = measure._timed(take_turn, 8, 4, "float64", 2.0, 1e9)
         counts = Counter(called)
         rests = counts.pop(measure.REST)
-        assert len(set(counts.values())) == 1, f"some are called more often than others: {counts}"
-        assert len({row["repeats"] for _, row in timed}) == 1
-        assert rests == len(keys) * timed[0][1]["repeats"], "every call that counts comes after a rest"
-        assert timed[0][1]["repeats"] >= measure.LEAST_REPEATS
+        assert len({len(row["turns"]) for _, row in timed}) == 1
+        assert rests == 3 * len(timed[0][1]["turns"]), "every contender rests before its turn"
+        ours, peers = ({counts[key] for key in keys if (key[1] == cost.OURS) == mine} for mine in (True, False))
+        assert len(ours | peers) <= 2, f"some are called more often than others: {counts}"
+        assert max(ours | peers) - min(ours | peers) <= len(timed[0][1]["turns"]), counts
         assert (measure.REST, measure.SHORT, measure.SPIN) == (0.12, 0.05, 0.1), "as the chapter on cost says"
 
 
-def test_the_result_names_what_was_compared(asked, monkeypatch):
+def test_the_result_names_what_was_compared(asked, monkeypatch, contenders_here):
     monkeypatch.setattr(measure, "_limits", lambda *_: {})
     result = measure.bench([6, 12], [5], ["float64", "float32"], seconds=1e-6)
     assert result["versions"]["PyTorch"] == "0.stand-in"
     assert result["threads"] == {cost.OURS: measure._fast.cores(), cost.PEER: 5}
     found = {(row["mechanism"], row["library"], row["n"], row["dtype"]) for row in result["rows"]}
     pairs = {(name, library) for name in ("softmax", "linear") for library in (cost.OURS, cost.PEER)}
-    pairs |= {("token data", cost.OURS), ("closed form", cost.OURS)}
+    pairs |= {("token data", cost.OURS), ("closed form", cost.OURS), ("softmax", cost.BARE), ("linear", cost.BARE)}
     assert found == {(*pair, n, dtype) for pair in pairs for n in (6, 12) for dtype in ("float64", "float32")}
     assert {call["query"].dtype for call in asked} == {np.dtype("float64"), np.dtype("float32")}
 
 
-def test_every_parameter_reaches_the_measurement(monkeypatch):
+def test_numpy_alone_computes_the_same_products_and_powers(monkeypatch):
+    q, k, v = (np.random.default_rng(seed).uniform(0.1, 1, (24, 5)) for seed in range(3))
+    monkeypatch.setattr(measure, "BARE_SCORES", 100)
+    softmax, linear = measure._bare_calls(np, (q, k, v), (q, k, v)).values()
+    np.testing.assert_allclose(softmax(), np.exp2(q @ k.T) @ v, rtol=1e-13)
+    for found, wanted in zip(linear(), (q @ k.T @ v, (q @ k.T).sum(axis=1)), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+def test_every_parameter_reaches_the_measurement(monkeypatch, contenders_here):
     """Of times nothing can be tested, so: what is asked for, with each parameter changed."""
     asked = []
 
@@ -181,6 +197,7 @@ def test_every_parameter_reaches_the_measurement(monkeypatch):
     monkeypatch.setattr(measure, "_add_memory", note("memory", lambda *_: None))
     monkeypatch.setattr(measure, "_limits", note("limits", lambda *_: {}))
     monkeypatch.setattr(measure, "_shown", note("bar", lambda sizes, progress: sizes))
+    monkeypatch.setattr(measure, "load", note("load", lambda *_: 0.0))
     monkeypatch.setattr(measure._fast, "serves", lambda xp: True)
     base = {"n": [4], "d": [3], "dtype": ["float64"], "seconds": 1.0, "most_work": 10.0, "progress": False, "xp": None}
     others = {"n": [5], "d": [4], "dtype": ["float32"], "seconds": 2.0, "most_work": 11.0, "progress": True}
@@ -192,7 +209,9 @@ def test_every_parameter_reaches_the_measurement(monkeypatch):
         return list(map(str, asked))
 
     of(base)
-    assert [name for name, *_ in asked] == ["bar", "timed", "memory", "limits"], "bench leaves out a measurement"
+    assert [name for name, *_ in asked] == ["load", "bar", "timed", "bar", "memory", "limits", "load"], (
+        "bench leaves out a measurement"
+    )
     assert base.keys() == inspect.signature(measure.bench).parameters.keys(), "a new parameter needs a value here"
     for name, value in others.items():
         assert of(base | {name: value}) != of(base), f"bench ignores {name}"

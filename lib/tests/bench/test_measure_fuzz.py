@@ -1,10 +1,18 @@
 """attnsep.bench.measure meets drawn arguments: it is right about them, or refuses them by name."""
 
 import numpy as np
+import pytest
 
 from attnsep.bench import measure
 from lib.tests.fuzzing import fuzz
 from lib.tests.strategies import some
+
+pytestmark = pytest.mark.usefixtures("contenders_here")
+
+
+@fuzz(measure.load, seconds=some(1e-9, 0.001))
+def test_a_load_is_a_part_of_the_cores(result, seconds):
+    assert result is None or 0 <= result <= 1
 
 
 @fuzz(
