@@ -1,12 +1,15 @@
 """Run tests, notebooks, claims and timings on this machine's GPU and store what came out: python -m tools.gpu
 
 It makes no environment and asks no network: it takes the Python that starts it, with the packages found there.
-A rehearsal (--backend numpy) runs the same without a GPU and writes where --result says.
+It takes at most MINUTES: timings and claims come first, and tests and notebooks that are not done by then are stopped,
+which the result says.  A rehearsal (--backend numpy) runs the same without a GPU and writes where --result says.
 """
 
 import argparse
 import json
+import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,8 +26,11 @@ from tools.steps import LEARN, STEPS
 RESULT = ROOT / "lib/attnsep/ledger/gpu.json"
 CERTIFY = ("flint", "sympy")
 NBVAL = STEPS["notebooks"][STEPS["notebooks"].index("nbval") - 1 :]
+GRACE = 20  # seconds that pytest has to write what it found
 WORKERS = 4  # processes of pytest, where xdist is installed; each keeps some memory of the card
 SIZES, WIDTHS, DTYPES = (4096, 16384, 65536), (66,), ("float64", "float32")  # at which both attentions are timed
+MINUTES = 12
+BY = {"claims": 0.4, "tests": 0.7, "notebooks": 0.97}  # of these minutes: when a part is stopped
 MOST_WORK = {"cupy": 1e13, "numpy": 4e10}  # n²d of softmax: seconds on a GPU, seconds on two cores
 
 
@@ -51,14 +57,19 @@ def main(arguments=None):
         print(f"make gpu: {error}. Nothing was run.", file=sys.stderr)
         return 1
     os.environ["ATTNSEP_BACKEND"] = options.backend  # for the processes that are started from here
+    start = time.monotonic()
+    until = {part: start + 60 * MINUTES * share for part, share in BY.items()}
     result = {
         "device": device(options.backend),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        # Trainings compute with JAX, which would take most of the card's memory for itself.
-        "tests": run_pytest("lib/tests", "--ignore", LEARN),
-        "notebooks": run_pytest(*NBVAL) if find_spec("nbval") and find_spec("ipykernel") else None,
-        "claims": run_claims(xp),
         "bench": run_bench(options.backend),
+        "claims": run_claims(xp, until["claims"]),
+        # Trainings compute with JAX, which would take most of the card's memory for itself.
+        "tests": run_pytest("lib/tests", "--ignore", LEARN, until=until["tests"]),
+        "notebooks": run_pytest(*NBVAL, until=until["notebooks"])
+        if find_spec("nbval") and find_spec("ipykernel")
+        else None,
+        "seconds": round(time.monotonic() - start),
     }
     write(target, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     problems = failures(result)
@@ -77,19 +88,33 @@ def device(backend):
     return cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
 
 
-def run_pytest(*words):
-    """Run pytest; return how many tests passed, failed and were skipped, and the seconds it took."""
+def run_pytest(*words, until=math.inf):
+    """Run pytest; return how many tests passed, failed and were skipped, the seconds it took, and if it was stopped."""
     print(f"--- pytest {' '.join(words)}", flush=True)
     workers = min(WORKERS, os.cpu_count() or 1) if find_spec("xdist") else 1
     shares = ("-p", "xdist", "-n", str(workers), "--dist", "loadfile") if workers > 1 else ()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-rs", f"--junitxml={report}", *shares, *words]
-        code = subprocess.run(command, cwd=ROOT).returncode
+        code, stopped = _run_until(command, until)
         counted = counts(report.read_text(encoding="utf-8")) if report.exists() else counts("<testsuites/>")
-    if code and not counted["failed"]:  # pytest itself broke off, or found no test
+    if code and not counted["failed"] and not stopped:  # pytest itself broke off, or found no test
         counted["failed"] = 1
-    return counted
+    return counted | {"stopped": stopped}
+
+
+def _run_until(command, until):
+    """Run a command; return its exit status, and whether it was interrupted because its time was over."""
+    process = subprocess.Popen(command, cwd=ROOT)
+    for signal_of_end, seconds in ((None, until - time.monotonic()), (signal.SIGINT, GRACE), (signal.SIGKILL, None)):
+        if signal_of_end is not None:
+            process.send_signal(signal_of_end)
+        try:
+            status = process.wait(None if seconds in (None, math.inf) else max(0.0, seconds))
+            return status, signal_of_end is not None
+        except subprocess.TimeoutExpired:
+            print("--- the time is over", flush=True)
+    raise AssertionError("a killed process ends")
 
 
 def counts(report):
@@ -110,10 +135,11 @@ def counts(report):
     return {name: int(number) for name, number in found.items()} | {"seconds": seconds}
 
 
-def run_claims(xp):
-    """Run every claim here, not by `attnsep verify`, so that one that breaks off does not keep the others from running.
+def run_claims(xp, until=math.inf):
+    """Run every claim here, until the time is over, so that one that breaks off does not keep the others from running.
 
-    Certified claims use no arrays; where python-flint or SymPy is not there they are left out.
+    `attnsep verify` would end there.  Certified claims use no arrays; where python-flint or SymPy is not there they are
+    left out.
     """
     import attnsep.claims  # noqa: F401  fills the ledger
     from attnsep.ledger import framework, record
@@ -125,6 +151,9 @@ def run_claims(xp):
         print(f"--- certified claims are left out: {', '.join(absent)} not found here")
     for entry in framework.claims():
         if absent and entry.level == "certified":
+            continue
+        if time.monotonic() > until:
+            rows.append({"id": entry.id, "verdict": "not run: the time was over", "as_expected": None})
             continue
         try:
             evidence.append(framework.run(entry, xp))
@@ -161,7 +190,7 @@ def failures(result):
         if result[part] and result[part]["failed"]
     ]
     rows = result["claims"]["rows"]
-    found += [f"{row['id']}: {row['verdict']}, not as expected" for row in rows if not row["as_expected"]]
+    found += [f"{row['id']}: {row['verdict']}, not as expected" for row in rows if row["as_expected"] is False]
     found += [] if rows else ["claims: none was run"]
     found += [] if result["bench"] else ["bench: broke off"]
     return found + result["claims"]["differ_from_record"]
@@ -170,8 +199,8 @@ def failures(result):
 def summary(result):
     """Return the closing line, which counts tests, notebook cells and claims together."""
     rows = result["claims"]["rows"]
-    good = sum(row["as_expected"] for row in rows)
-    parts = [result["tests"], result["notebooks"] or {}, {"passed": good, "failed": len(rows) - good}]
+    good, bad, none = (sum(row["as_expected"] is verdict for row in rows) for verdict in (True, False, None))
+    parts = [result["tests"], result["notebooks"] or {}, {"passed": good, "failed": bad, "skipped": none}]
     return ", ".join(f"{sum(part.get(name, 0) for part in parts)} {name}" for name in ("passed", "failed", "skipped"))
 
 

@@ -1,8 +1,11 @@
 """Where CuPy is installed and no GPU is: make test-cupy."""
 
+import ast
 import subprocess
 import sys
+import warnings
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +30,22 @@ def _no_gpu():
     except RuntimeError:
         return
     pytest.skip("CuPy runs here, so there is nothing to fall back from")
+
+
+def test_cupy_has_every_function_that_the_library_asks_of_a_namespace():
+    """They stand as xp.name; a GPU must compute them, but to have them CuPy needs none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import array_api_compat.cupy as xp
+    files = Path(arrays.__file__).parent.rglob("*.py")
+    asked = {name for path in files for name in names_of_xp(path.read_text(encoding="utf-8"))}
+    assert {"matmul", "asarray", "max"} < asked
+    assert sorted(name for name in asked if not hasattr(xp, name)) == []
+
+
+def names_of_xp(code):
+    found = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Attribute))
+    return {node.attr for node in found if isinstance(node.value, ast.Name) and node.value.id == "xp"}
 
 
 def run(surroundings, *words, **variables):

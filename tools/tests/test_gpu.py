@@ -1,5 +1,6 @@
 import json
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -17,7 +18,7 @@ PART = {"passed": 5, "failed": 0, "skipped": 1, "seconds": 0.1}
 def quick(monkeypatch, contenders_here):
     """The whole run without its slow parts, and without a trace in this process."""
     monkeypatch.setenv("ATTNSEP_BACKEND", "numpy")
-    monkeypatch.setattr(gpu, "run_pytest", lambda *words: dict(PART))
+    monkeypatch.setattr(gpu, "run_pytest", lambda *words, until: dict(PART))
     monkeypatch.setattr(gpu, "SIZES", (64,))
     monkeypatch.setattr("attnsep.bench.measure.find_spec", lambda name: None)  # PyTorch takes seconds to load
     hurry(monkeypatch)
@@ -95,6 +96,22 @@ def test_pytest_is_counted_and_its_breaking_off_is_a_failure(tmp_path):
     counted = gpu.run_pytest(str(good))
     assert (counted["passed"], counted["failed"], counted["skipped"]) == (1, 0, 1)
     assert gpu.run_pytest(str(tmp_path / "none"))["failed"] == 1
+
+
+@pytest.mark.slow
+def test_pytest_that_takes_too_long_is_stopped_and_what_it_did_counts(tmp_path):
+    slow = tmp_path / "test_slow.py"
+    slow.write_text("import time\ndef test_a(): pass\ndef test_b(): time.sleep(600)\n")
+    counted = gpu.run_pytest(str(slow), "-p", "no:xdist", until=time.monotonic() + 20)
+    assert (counted["passed"], counted["failed"], counted["stopped"]) == (1, 0, True)
+
+
+def test_claims_for_which_no_time_is_left_are_named_and_do_not_fail(quick, capsys):
+    found = gpu.run_claims(namespace("numpy"), until=0)
+    assert [row["verdict"] for row in found["rows"]] == ["not run: the time was over"] * 2
+    result = {"tests": PART, "notebooks": None, "claims": found, "bench": {"numpy": {}}}
+    assert gpu.failures(result) == []
+    assert gpu.summary(result) == "5 passed, 0 failed, 3 skipped"
 
 
 def test_the_gpu_is_named(monkeypatch):

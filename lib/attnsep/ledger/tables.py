@@ -207,7 +207,7 @@ def gpu_table(path=None):
         ("notebook cells", _counted(run["notebooks"]) if run["notebooks"] else "left out: no Jupyter there"),
         (
             "claims",
-            f"{sum(found.get(e.id, {}).get('as_expected', False) for e in claims())} of {len(claims())} as expected",
+            f"{sum(bool(found.get(e.id, {}).get('as_expected')) for e in claims())} of {len(claims())} as expected",
         ),
         ("claims that differ from the stored record", len(run["claims"]["differ_from_record"])),
         *_timings(run["bench"] or {}),
@@ -218,7 +218,7 @@ def gpu_table(path=None):
 
 def _counted(part):
     counts = ", ".join(f"{part[name]} {name}" for name in ("passed", "failed", "skipped"))
-    return f"{counts} in {shown(part['seconds'])} s"
+    return f"{counts} in {shown(part['seconds'])} s{', then the time was over' if part.get('stopped') else ''}"
 
 
 def _versions(bench):
@@ -239,4 +239,4 @@ def _timings(benches):
 def _gpu_verdict(row):
     if row is None:
         return "not run yet"
-    return row["verdict"] if row["as_expected"] else f"{row['verdict']} – NOT AS EXPECTED"
+    return f"{row['verdict']} – NOT AS EXPECTED" if row["as_expected"] is False else row["verdict"]

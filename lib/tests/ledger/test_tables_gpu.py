@@ -70,3 +70,12 @@ def test_verdicts_link_to_their_statements(tmp_path):
     path = tmp_path / "gpu.json"
     path.write_text(json.dumps(RUN))
     assert f'<a href="{FIRST.chapter}.html#{FIRST.id}">' in gpu_table(path)._repr_html_()
+
+
+def test_what_had_no_time_left_says_so_and_is_no_failure(tmp_path):
+    late = {"id": SECOND.id, "verdict": "not run: the time was over", "as_expected": None}
+    claims_of_run = RUN["claims"] | {"rows": [RUN["claims"]["rows"][0], late]}
+    rows = shown(tmp_path, claims=claims_of_run, tests=RUN["tests"] | {"stopped": True})
+    assert rows[SECOND.id] == "not run: the time was over"
+    assert rows["claims"].startswith("1 of ")
+    assert rows["tests"].endswith("20.5 s, then the time was over")
