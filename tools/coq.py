@@ -152,7 +152,8 @@ def uses(folder, found, definitions):
 
 def checked_again(folder):
     """Let coqchk check the compiled files and all that they need, without Coq's tactics; return what it sums up."""
-    return _run("coqchk", "-silent", "-o", *sorted(_modules(folder)), cwd=folder, longest=10 * LONGEST).stdout
+    done = _run("coqchk", "-silent", "-o", *sorted(_modules(folder)), cwd=folder, longest=10 * LONGEST)
+    return done.stdout + done.stderr  # which of the two, differs between versions
 
 
 def _ask(folder, questions):

@@ -366,6 +366,7 @@ CONTEXT SUMMARY
     ("summary", "found"),
     [
         (SUMMARY, []),
+        ("", ["coqchk: says nothing of what it took on trust"]),
         (SUMMARY.replace("classic", "classic\n    Sum.one"), ["coqchk: Axioms: Sum.one"]),
         (SUMMARY.replace("assumed: <none>", "assumed: data"), ["coqchk: Inductives whose positivity is assumed: data"]),
     ],
@@ -429,6 +430,16 @@ def test_coq_says_what_a_theorem_states_and_rests_on(folder):
 def test_a_broken_definition_breaks_a_proof(folder, file, old, new, answer):
     assert prove.broken({"file": file, "old": old, "new": new}, folder).startswith(answer)
     assert (folder / "Model.v").read_text(encoding="utf-8") == REAL[MODEL]
+
+
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "found"), [("Lemma a : True. Proof. exact I. Qed.", []), ("Axiom a : False.", ["Sum.a"])]
+)
+def test_coqs_second_kernel_says_what_it_took_on_trust(tmp_path, file, found):
+    coq.compiled(prove.copied({"Sum.v": file}, tmp_path))
+    assert prove.chk_problems(coq.checked_again(tmp_path), SOURCES) == [f"coqchk: Axioms: {name}" for name in found]
 
 
 @needs_coq
