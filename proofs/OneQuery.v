@@ -205,6 +205,9 @@ Proof.
   - apply Rinv_le_contravar; assumption.
 Qed.
 
+Lemma le_1_2 {n} : (2 <= n)%nat -> (1 <= n)%nat.
+Proof. lia. Qed.
+
 (** ** Lemma 4.1 *)
 
 Section Data.
@@ -212,8 +215,12 @@ Section Data.
 Variables (l h kappa : R) (n : nat) (v : vector).
 Hypothesis Hl : 0 < l.
 Hypothesis Hlh : l <= h.
+Hypothesis H1 : (1 <= n)%nat.
 Hypothesis Hn : (2 <= n)%nat.
 Hypothesis Hkappa : 0 < kappa.
+
+Lemma INR_n1 : 1 <= INR n.
+Proof using H1. apply (le_INR 1). assumption. Qed.
 
 Lemma INR_n : 2 <= INR n.
 Proof using Hn. apply (le_INR 2). assumption. Qed.
@@ -224,8 +231,9 @@ Proof using Hn. assert (H := INR_n). rewrite <- ln_1. apply ln_increasing; lra. 
 (** If u lies in [lo, hi] on the scores, the weights lie between lo/hi and hi/lo, over n. *)
 Lemma flat_weight u lo hi : 0 < lo -> (forall i, (i < n)%nat -> lo <= u (v i) <= hi) ->
   forall i, (i < n)%nat -> lo / hi / INR n <= normalised u n v i <= hi / lo / INR n.
-Proof using Hn.
-  intros Hlo Hu i Hi. assert (N2 := INR_n).
+Proof using H1.
+  clear Hn.
+  intros Hlo Hu i Hi. assert (N2 := INR_n1).
   assert (S : INR n * lo <= Sum n (fun i => u (v i))) by (apply Sum_ge; intros; apply Hu; assumption).
   assert (S' : Sum n (fun i => u (v i)) <= INR n * hi)
     by (rewrite <- Sum_const; apply Sum_le; intros; apply Hu; assumption).
@@ -238,7 +246,8 @@ Qed.
 (** [lemma-4-1-softmax-flat] *)
 Theorem softmax_flat : V0 l h n v -> forall i, (i < n)%nat ->
   exp (l - h) / INR n <= softmax n v i <= exp (h - l) / INR n.
-Proof using Hl Hlh Hn.
+Proof using Hl Hlh H1.
+  clear Hn.
   intros HV i Hi. unfold Rminus at 1 2. rewrite !exp_plus, !exp_Ropp.
   apply (flat_weight exp); try assumption; [apply exp_pos|].
   intros k Hk. split; apply exp_le, HV; assumption.
@@ -247,7 +256,8 @@ Qed.
 (** [lemma-4-1-linear-flat] *)
 Theorem linear_flat : V0 l h n v -> forall i, (i < n)%nat ->
   l / h / INR n <= linear n v i <= h / l / INR n.
-Proof using Hl Hlh Hn.
+Proof using Hl Hlh H1.
+  clear Hn.
   intros HV. apply (flat_weight (fun s => s)); [assumption|]. intros k Hk. apply HV. assumption.
 Qed.
 
@@ -283,20 +293,22 @@ Proof. intros (_ & Ej & _). rewrite Ej, <- exp_Ropp. unfold Rpower. f_equal. rin
 
 Lemma spike_weight j x : V1 l h kappa n v j -> 0 < x ->
   1 / (1 + (INR n - 1) * x * Rpower (INR n) (- kappa)) = exp (v j) / (exp (v j) + (INR n - 1) * x).
-Proof using Hn.
-  intros HV Hx. rewrite (spike_gain j HV). assert (P := exp_pos (v j)). assert (N2 := INR_n).
-  assert (0 < (INR n - 1) * x) by (apply Rmult_lt_0_compat; lra). field. lra.
+Proof using H1.
+  clear Hn.
+  intros HV Hx. rewrite (spike_gain j HV). assert (P := exp_pos (v j)). assert (N2 := INR_n1).
+  assert (0 <= (INR n - 1) * x) by (apply Rmult_le_pos; lra). field. lra.
 Qed.
 
 Lemma spike_bounds j : V1 l h kappa n v j ->
   1 / (1 + (INR n - 1) * exp h * Rpower (INR n) (- kappa)) <= softmax n v j
   <= 1 / (1 + (INR n - 1) * exp l * Rpower (INR n) (- kappa)).
-Proof using Hn.
-  intros HV. assert (N2 := INR_n).
+Proof using H1.
+  clear Hn.
+  intros HV. assert (N2 := INR_n1).
   destruct (spike_sum exp j (exp l) (exp h) HV) as (S1 & S2); [intros s Hs; split; apply exp_le; lra|].
   rewrite !(spike_weight j) by (try apply exp_pos; assumption).
   assert (P := exp_pos (v j)). assert (Pl := exp_pos l).
-  assert (0 < (INR n - 1) * exp l) by (apply Rmult_lt_0_compat; lra).
+  assert (0 <= (INR n - 1) * exp l) by (apply Rmult_le_pos; lra).
   unfold softmax, normalised. split; apply div_le; lra.
 Qed.
 
@@ -304,7 +316,8 @@ Qed.
 Theorem softmax_spike j : V1 l h kappa n v j ->
   1 / (1 + (INR n - 1) * exp h * Rpower (INR n) (- kappa)) <= softmax n v j /\
   forall i, (i < n)%nat -> i <> j -> softmax n v i <= exp h * Rpower (INR n) (- kappa).
-Proof using Hn.
+Proof using H1.
+  clear Hn.
   intros HV. split; [apply spike_bounds; assumption|]. intros i Hi E.
   rewrite (spike_gain j HV). apply div_le.
   - left; apply exp_pos.
@@ -319,6 +332,7 @@ Theorem linear_spike j : V1 l h kappa n v j ->
   linear n v j <= kappa * L / (kappa * L + (INR n - 1) * l) /\
   forall i, (i < n)%nat -> i <> j -> linear n v i <= h / ((INR n - 1) * l + kappa * L).
 Proof using Hl Hn Hkappa.
+  clear H1.
   intros HV L. assert (N2 := INR_n). assert (HL := ln_n_pos). fold L in HL.
   assert (Pk : 0 < kappa * L) by (apply Rmult_lt_0_compat; assumption).
   assert (Pl : 0 < (INR n - 1) * l) by (apply Rmult_lt_0_compat; lra).
@@ -335,6 +349,7 @@ Theorem linear_spike_norm j : V1 l h kappa n v j ->
   Sum n (fun i => linear n v i ^ 2) <= N l h kappa n /\
   N l h kappa n <= (kappa * L / ((INR n - 1) * l)) ^ 2 + h ^ 2 / ((INR n - 1) * l ^ 2).
 Proof using Hl Hn Hkappa Hlh.
+  clear H1.
   intros HV L. assert (N2 := INR_n). assert (HL := ln_n_pos). fold L in HL.
   assert (Pk : 0 < kappa * L) by (apply Rmult_lt_0_compat; assumption).
   assert (Pl : 0 < (INR n - 1) * l) by (apply Rmult_lt_0_compat; lra).
@@ -367,7 +382,8 @@ Lemma column_below f s B : 0 < B -> 0 < s -> Sum n (fun i => f i ^ 2) <= B ->
 Proof. intros HB Hs H. apply hoeffding_le; assumption. Qed.
 
 Lemma softmax_norm : V0 l h n v -> Sum n (fun i => softmax n v i ^ 2) <= exp (h - l) / INR n.
-Proof using Hl Hlh Hn.
+Proof using Hl Hlh H1.
+  clear Hn.
   intros HV. apply norm_at_most_max.
   - intros i Hi. left. apply (weight_pos exp); [lia | exact exp_v_pos | assumption].
   - apply (weight_sum exp); [lia | exact exp_v_pos].
@@ -375,7 +391,8 @@ Proof using Hl Hlh Hn.
 Qed.
 
 Lemma linear_norm : V0 l h n v -> Sum n (fun i => linear n v i ^ 2) <= h / l / INR n.
-Proof using Hl Hlh Hn.
+Proof using Hl Hlh H1.
+  clear Hn.
   intros HV. apply norm_at_most_max.
   - intros i Hi. left. apply (weight_pos (fun s => s)); [lia | exact (V0_pos HV) | assumption].
   - apply (weight_sum (fun s => s)); [lia | exact (V0_pos HV)].
@@ -386,8 +403,9 @@ Qed.
 Theorem softmax_column_flat s : V0 l h n v -> 0 < s ->
   mean (all_signs n) (fun y => reaches s (dot n (softmax n v) y))
   <= exp (- (s ^ 2 * INR n / (2 * exp (h - l)))).
-Proof using Hl Hlh Hn.
-  intros HV Hs. assert (N2 := INR_n). assert (P := exp_pos (h - l)).
+Proof using Hl Hlh H1.
+  clear Hn.
+  intros HV Hs. assert (N2 := INR_n1). assert (P := exp_pos (h - l)).
   replace (s ^ 2 * INR n / (2 * exp (h - l))) with (s ^ 2 / (2 * (exp (h - l) / INR n))) by (field; lra).
   apply column_below; [apply Rdiv_lt_0_compat; lra | assumption | apply softmax_norm; assumption].
 Qed.
@@ -396,8 +414,9 @@ Qed.
 Theorem linear_column_flat s : V0 l h n v -> 0 < s ->
   mean (all_signs n) (fun y => reaches s (dot n (linear n v) y))
   <= exp (- (s ^ 2 * INR n * l / (2 * h))).
-Proof using Hl Hlh Hn.
-  intros HV Hs. assert (N2 := INR_n).
+Proof using Hl Hlh H1.
+  clear Hn.
+  intros HV Hs. assert (N2 := INR_n1).
   replace (s ^ 2 * INR n * l / (2 * h)) with (s ^ 2 / (2 * (h / l / INR n))) by (field; lra).
   apply column_below; [repeat apply Rdiv_lt_0_compat; lra | assumption | apply linear_norm; assumption].
 Qed.
@@ -405,7 +424,8 @@ Qed.
 (** [softmax-column-spike] *)
 Theorem softmax_column_spike j : V1 l h kappa n v j ->
   1 / 2 <= mean (all_signs n) (fun y => reaches (2 * softmax n v j - 1) (dot n (softmax n v) y)).
-Proof using Hn.
+Proof using H1.
+  clear Hn.
   intros HV. apply (reaches_half n (softmax n v) j); [| | apply HV | lra].
   - intros i Hi. left. apply (weight_pos exp); [lia | exact exp_v_pos | assumption].
   - apply (weight_sum exp); [lia | exact exp_v_pos].
@@ -413,6 +433,7 @@ Qed.
 
 Lemma N_pos : 0 < N l h kappa n.
 Proof using Hl Hlh Hn Hkappa.
+  clear H1.
   assert (N2 := INR_n). assert (HL := ln_n_pos).
   assert (0 < kappa * ln (INR n)) by (apply Rmult_lt_0_compat; assumption).
   assert (0 < (INR n - 1) * l) by (apply Rmult_lt_0_compat; lra).
@@ -425,6 +446,7 @@ Qed.
 Theorem linear_column_spike j s : V1 l h kappa n v j -> 0 < s ->
   mean (all_signs n) (fun y => reaches s (dot n (linear n v) y)) <= exp (- (s ^ 2 / (2 * N l h kappa n))).
 Proof using Hl Hlh Hn Hkappa.
+  clear H1.
   intros HV Hs. apply column_below; [apply N_pos | assumption | apply (linear_spike_norm j HV)].
 Qed.
 
@@ -456,8 +478,8 @@ Proof.
     assert (E : query_column tau softmax n v1 = 1 / 2).
     { apply (spike_column_half n (softmax n v1) j); [intros; left; apply F0; assumption | assumption | apply H1 | lra | lra]. }
     rewrite E. replace (1 - 1 / 2) with (/ 2) by field. rewrite pow_inv. lra.
-  - apply query_fires_le, column_reaches, softmax_column_flat; try assumption; lra.
-  - apply query_fires_le, column_reaches, linear_column_flat; try assumption; lra.
+  - apply query_fires_le, column_reaches, softmax_column_flat; try assumption; lia || lra.
+  - apply query_fires_le, column_reaches, linear_column_flat; try assumption; lia || lra.
   - apply query_fires_le, column_reaches. apply (linear_column_spike l h kappa n v1 Hl Hlh Hn Hk j); [assumption | lra].
 Qed.
 
@@ -486,7 +508,7 @@ Proof.
   assert (E : INR n * Rpower (INR n) (- kappa) = Rpower (INR n) (- (kappa - 1))).
   { rewrite <- (Rpower_1 (INR n)) at 1 by lra. rewrite <- Rpower_plus. f_equal. ring. }
   assert (Ph := exp_pos h). assert (Pr := Rpower_pos (INR n) (- kappa)). split.
-  - apply Rle_trans with (2 := proj1 (spike_bounds l h kappa n v Hn j HV)). rewrite <- E.
+  - apply Rle_trans with (2 := proj1 (spike_bounds l h kappa n v (le_1_2 Hn) j HV)). rewrite <- E.
     set (r := Rpower (INR n) (- kappa)) in *. set (z := (INR n - 1) * exp h * r).
     assert (Hz0 : 0 < z) by (unfold z; repeat apply Rmult_lt_0_compat; lra).
     assert (Hz : z <= exp h * (INR n * r)) by (unfold z; assert (0 < exp h * r) by (apply Rmult_lt_0_compat; assumption); nra).
@@ -502,7 +524,7 @@ Lemma spike_near_0 l h kappa n v j : (2 <= n)%nat -> V1 l h kappa n v j ->
 Proof.
   intros Hn HV. assert (N2 := INR_n n Hn). split.
   - left. apply (weight_pos exp); [lia | intros; apply exp_pos | apply HV].
-  - apply Rle_trans with (1 := proj2 (spike_bounds l h kappa n v Hn j HV)).
+  - apply Rle_trans with (1 := proj2 (spike_bounds l h kappa n v (le_1_2 Hn) j HV)).
     assert (Pl := exp_pos l). assert (Pr := Rpower_pos (INR n) (- kappa)).
     assert (E : INR n * Rpower (INR n) (- (1 - kappa)) * Rpower (INR n) (- kappa) = 1).
     { rewrite <- (Rpower_1 (INR n)) at 1 by lra. rewrite <- !Rpower_plus.
@@ -631,7 +653,7 @@ Qed.
 
 (** [softmax-spike-threshold] *)
 Theorem softmax_spike_threshold l h kappa : 0 < l -> l <= h -> 0 < kappa ->
-  (forall n v j, (2 <= n)%nat -> V1 l h kappa n v j ->
+  (forall n v j, (1 <= n)%nat -> V1 l h kappa n v j ->
     1 / (1 + (INR n - 1) * exp h * Rpower (INR n) (- kappa)) <= softmax n v j /\
     softmax n v j <= 1 / (1 + (INR n - 1) * exp l * Rpower (INR n) (- kappa))) /\
   forall (v : nat -> vector) (j : nat -> nat),
@@ -668,8 +690,8 @@ Theorem certified_flat_weights l h n v i : 0 < l -> l <= h -> (2 <= n)%nat -> V0
   (let Lambda := h / l in 1 / (Lambda * INR n) <= linear n v i <= Lambda / INR n).
 Proof.
   intros Hl Hlh Hn HV Hi. assert (N2 := INR_n n Hn).
-  assert (S := softmax_flat l h n v Hl Hlh Hn HV i Hi).
-  assert (T := linear_flat l h n v Hl Hlh Hn HV i Hi). split; cbv zeta.
+  assert (S := softmax_flat l h n v Hl Hlh (le_1_2 Hn) HV i Hi).
+  assert (T := linear_flat l h n v Hl Hlh (le_1_2 Hn) HV i Hi). split; cbv zeta.
   - replace (1 / (exp (h - l) * INR n)) with (exp (l - h) / INR n); [assumption|].
     replace (l - h) with (- (h - l)) by ring. rewrite exp_Ropp. assert (P := exp_pos (h - l)). field. lra.
   - replace (1 / (h / l * INR n)) with (l / h / INR n) by (field; lra). assumption.
@@ -736,7 +758,7 @@ Proof.
   assert (Hl : 0 < ln (12 / 10)) by (rewrite <- ln_1; apply ln_increasing; lra).
   assert (Hlh : ln (12 / 10) <= ln (14 / 10)) by (left; apply ln_increasing; lra).
   split.
-  - apply Rle_trans with (2 := proj1 (softmax_spike _ _ _ _ _ Hn j HV)). fold x.
+  - apply Rle_trans with (2 := proj1 (softmax_spike _ _ _ _ _ (le_1_2 Hn) j HV)). fold x.
     rewrite exp_ln by lra. rewrite Rpower_Ropp.
     replace (Rpower x 4) with (x ^ 4) by (rewrite <- (Rpower_pow 4 x) by lra; f_equal; simpl; ring).
     assert (P : 0 < x ^ 4) by (apply pow_lt; lra).
@@ -774,7 +796,7 @@ Theorem certified_spike_weights l h kappa n : 0 < l -> l <= h -> 0 < kappa -> (2
 Proof.
   intros Hl Hlh Hk Hn. split.
   - intros v j HV i Hi E. split.
-    + apply (proj2 (softmax_spike _ _ _ _ _ Hn j HV)); assumption.
+    + apply (proj2 (softmax_spike _ _ _ _ _ (le_1_2 Hn) j HV)); assumption.
     + apply (proj2 (linear_spike _ _ _ _ _ Hl Hn Hk j HV)); assumption.
   - intros j Hj.
     set (corner := fun x : R => fun i => if Nat.eqb i j then kappa * ln (INR n) else x).
@@ -788,7 +810,7 @@ Proof.
       replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity. }
     split.
     + exists (corner h). split; [apply CV; lra|].
-      rewrite (spike_weight l h kappa n (corner h) Hn j) by (try apply CV; try apply exp_pos; lra).
+      rewrite (spike_weight l h kappa n (corner h) (le_1_2 Hn) j) by (try apply CV; try apply exp_pos; lra).
       unfold softmax, normalised. rewrite (CS exp), Cj. reflexivity.
     + exists (corner l). split; [apply CV; lra|].
       unfold linear, normalised. rewrite (CS (fun s => s)), Cj. reflexivity.
@@ -806,11 +828,11 @@ Theorem certified_one_column l h n v : 0 < l -> l <= h -> (2 <= n)%nat -> V0 l h
      <= exp (- (s ^ 2 * INR n / (2 * Lambda)))).
 Proof.
   intros Hl Hlh Hn HV. split; cbv zeta; (split; [|intros s Hs]).
-  - apply softmax_norm; assumption.
-  - apply (softmax_column_flat l h); assumption.
-  - apply linear_norm; assumption.
+  - apply softmax_norm; assumption || lia.
+  - apply (softmax_column_flat l h); assumption || lia.
+  - apply linear_norm; assumption || lia.
   - replace (s ^ 2 * INR n / (2 * (h / l))) with (s ^ 2 * INR n * l / (2 * h)) by (field; lra).
-    apply (linear_column_flat l h); assumption.
+    apply (linear_column_flat l h); assumption || lia.
 Qed.
 
 (** [certified-spiked-column]: here for every 0 < l <= h and kappa > 0. *)
