@@ -139,7 +139,8 @@ Qed.
 
 (** ** Degrees *)
 
-Lemma degree_sees beta :
+(** [kernel-weights], in part: every degree. *)
+Theorem degree_sees beta :
   let w := Rpower (1 + a) beta / (Rpower (1 + a) beta + INR n - 1) in sees (degree beta) D jstar w w.
 Proof.
   intros w j i Hjn Hi. replace (if Nat.eqb j jstar then w else w) with w by (destruct (Nat.eqb j jstar); reflexivity).
