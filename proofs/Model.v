@@ -106,7 +106,7 @@ Definition scores (n d : nat) (A1 A2 X : matrix) (j : nat) : vector :=
 Definition attention (K : kernel) (n d : nat) (A1 A2 A3 X : matrix) (j : nat) : vector :=
   fun k => Sum n (fun i => A3 i k * K n (scores n d A1 A2 X j) i).
 
-(** ** Data *)
+(** ** Data  [def-token-data, def-ragged-data, def-count-data] *)
 
 Definition b (c : R) : R := 1 - c.
 Definition L (n : nat) : R := ln (INR n).
