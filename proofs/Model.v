@@ -86,9 +86,12 @@ Definition is_largest (n : nat) (v : vector) (i : nat) : bool :=
 Definition hard : kernel := fun n v i =>
   if is_largest n v i then 1 / Sum n (fun k => if is_largest n v k then 1 else 0) else 0.
 
-(** Sparsemax, the projection onto the simplex: the weights max(v_i - theta, 0) that sum to 1. *)
+(** Sparsemax: the point of the simplex next to the scores. *)
+Definition in_simplex (n : nat) (f : vector) : Prop :=
+  (forall i, (i < n)%nat -> 0 <= f i) /\ Sum n f = 1.
 Definition is_sparsemax (n : nat) (v f : vector) : Prop :=
-  Sum n f = 1 /\ exists theta, forall i, (i < n)%nat -> f i = Rmax (v i - theta) 0.
+  in_simplex n f /\ forall g, in_simplex n g ->
+  Sum n (fun i => (f i - v i) ^ 2) <= Sum n (fun i => (g i - v i) ^ 2).
 
 (** ** Self-attention  [def-kronecker, def-vec, def-self-attention] *)
 

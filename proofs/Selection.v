@@ -39,6 +39,30 @@ Proof.
     + intros i _. unfold hard. fold s. destruct (is_largest m v i); field; lra.
 Qed.
 
+(** The projection onto the simplex is max(v - theta, 0). *)
+Lemma sparsemax_theta m v f theta : is_sparsemax m v f ->
+  Sum m (fun i => Rmax (v i - theta) 0) = 1 ->
+  forall i, (i < m)%nat -> f i = Rmax (v i - theta) 0.
+Proof.
+  intros ((F0 & F1) & Min) G1. set (g := fun i => Rmax (v i - theta) 0) in *.
+  assert (Gs : in_simplex m g) by (split; [intros; apply Rmax_r | exact G1]).
+  assert (H := Min g Gs).
+  (* |f - v|^2 = |f - g|^2 + |g - v|^2 + 2 <f - g, g - v + theta>, and the last one is not negative *)
+  assert (E : Sum m (fun i => (f i - v i) ^ 2) = Sum m (fun i => (f i - g i) ^ 2) + Sum m (fun i => (g i - v i) ^ 2)
+    + 2 * Sum m (fun i => (f i - g i) * (g i - v i + theta))).
+  { rewrite (Sum_ext m (fun i => (f i - v i) ^ 2) (fun i => ((f i - g i) ^ 2 + (g i - v i) ^ 2
+      + 2 * ((f i - g i) * (g i - v i + theta))) + (- (2 * theta) * f i + 2 * theta * g i))) by (intros; ring).
+    rewrite !Sum_plus, !Sum_scal. change (Sum m (fun k => f k)) with (Sum m f). change (Sum m (fun k => g k)) with (Sum m g).
+    rewrite F1, G1. ring. }
+  assert (P : 0 <= Sum m (fun i => (f i - g i) * (g i - v i + theta))).
+  { apply Sum_nonneg. intros i Hi. assert (Fi := F0 i Hi). unfold g, Rmax. destruct (Rle_dec _ _) as [Q|Q]; nra. }
+  intros i Hi.
+  assert (Z : (f i - g i) ^ 2 <= 0).
+  { apply Rle_trans with (Sum m (fun i => (f i - g i) ^ 2)); [|lra].
+    apply (Sum_ge_one m i (fun i => (f i - g i) ^ 2) Hi). intros; apply pow2_ge_0. }
+  assert (f i - g i = 0) by nra. unfold g in *. lra.
+Qed.
+
 Section Selection.
 
 Variables (d t jstar : nat) (a c : R).
@@ -90,32 +114,35 @@ Proof.
   assert (HL := L_pos D V). assert (G := gamma_ge_1 D V j). assert (Ha : 0 <= a) by apply C.
   replace (if Nat.eqb j jstar then w (1 + a) else w 1) with (w (gamma D j))
     by (unfold gamma; rewrite Hm; simpl strength; destruct (Nat.eqb j jstar); reflexivity).
-  destruct (HK j Hjn) as (S1 & theta & Hf).
   assert (Sc : forall k, (k < n)%nat -> score D j k = gamma D j * L n + (if Nat.eqb k jstar then gamma D j * a * L n else 0)).
   { intros k Hk. rewrite (score_eq D V eq_refl) by assumption. simpl size. unfold gamma at 2. rewrite Hm. simpl strength.
     destruct (Nat.eqb k jstar); ring. }
   set (u := gamma D j * L n) in *. set (delta := gamma D j * a * L n) in *.
   assert (Hd : 0 <= delta) by (unfold delta; repeat apply Rmult_le_pos; simpl size in HL; lra).
-  set (x := Rmax (u - theta) 0). set (z := Rmax (u + delta - theta) 0).
-  assert (F : forall k, (k < n)%nat -> f K D j k = if Nat.eqb k jstar then z else x).
-  { intros k Hk. rewrite Hf, Sc by assumption. unfold x, z. destruct (Nat.eqb k jstar); [reflexivity | f_equal; ring]. }
-  assert (E : z + (INR n - 1) * x = 1).
-  { apply eq_trans with (2 := S1). symmetry. rewrite (Sum_one n jstar _ x Hj); [rewrite F, Nat.eqb_refl by exact Hj; reflexivity|].
-    intros k Hk Hne. rewrite F by assumption.
-    replace (Nat.eqb k jstar) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity. }
-  assert (Hw : w (gamma D j) = z).
-  { unfold w. fold delta. unfold x, z, Rmax in E |- *.
-    destruct (Rle_dec (u - theta) 0) as [H1|H1]; destruct (Rle_dec (u + delta - theta) 0) as [H2|H2].
-    - lra.
-    - rewrite Rmin_left; [lra|]. apply Rmult_le_reg_r with (INR n); [lra|].
-      unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. assert (1 <= delta) by lra. nra.
-    - lra.
-    - assert (Ez : (1 + (INR n - 1) * delta) / INR n = u + delta - theta).
-      { apply Rmult_eq_reg_r with (INR n); [|lra]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra. }
-      rewrite Ez. apply Rmin_right. assert (0 <= (INR n - 1) * (u - theta)) by (apply Rmult_le_pos; lra). lra. }
-  rewrite F, Hw by assumption. unfold spread. destruct (Nat.eqb i jstar); [reflexivity|].
-  apply Rmult_eq_reg_r with (INR n - 1); [|lra].
-  change (size D) with n. replace ((1 - z) / (INR n - 1) * (INR n - 1)) with (1 - z) by (field; lra). lra.
+  (* theta, so that max(v - theta, 0) sums to 1 *)
+  assert (Th : exists theta, Rmax (u + delta - theta) 0 = w (gamma D j) /\
+    Rmax (u - theta) 0 = (1 - w (gamma D j)) / (INR n - 1)).
+  { unfold w. fold delta. destruct (Rle_dec 1 delta) as [H1|H1].
+    - exists (u + delta - 1). rewrite Rmin_left.
+      + rewrite Rmax_left, Rmax_right by lra. split; [ring | field; lra].
+      + apply Rmult_le_reg_r with (INR n); [lra|].
+        unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra.
+    - set (q := (1 - delta) / INR n). assert (Eq : q * INR n = 1 - delta) by (unfold q; field; lra).
+      assert (Hq : 0 < q) by (apply Rdiv_lt_0_compat; lra).
+      assert (Ew : (1 + (INR n - 1) * delta) / INR n = q + delta) by (unfold q; field; lra).
+      exists (u - q). rewrite Ew, Rmin_right by nra. rewrite !Rmax_left by lra.
+      split; [ring|]. apply Rmult_eq_reg_r with (INR n - 1); [|lra].
+      replace ((1 - (q + delta)) / (INR n - 1) * (INR n - 1)) with (1 - (q + delta)) by (field; lra). lra. }
+  destruct Th as (theta & T1 & T2). set (z := w (gamma D j)) in *.
+  assert (Val : forall k, (k < n)%nat -> Rmax (score D j k - theta) 0 = if Nat.eqb k jstar then z else (1 - z) / (INR n - 1)).
+  { intros k Hk. rewrite Sc by assumption. destruct (Nat.eqb k jstar); [rewrite <- T1; f_equal; ring |].
+    rewrite <- T2. f_equal. ring. }
+  assert (Total : Sum n (fun k => Rmax (score D j k - theta) 0) = 1).
+  { rewrite (Sum_one n jstar _ ((1 - z) / (INR n - 1)) Hj).
+    - rewrite Val, Nat.eqb_refl by exact Hj. field. lra.
+    - intros k Hk Hne. rewrite Val by assumption.
+      replace (Nat.eqb k jstar) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity. }
+  rewrite (sparsemax_theta n (score D j) (f K D j) theta (HK j Hjn) Total i Hi), Val by exact Hi. reflexivity.
 Qed.
 
 (** [kernel-weights], in part: hard attention. *)
