@@ -45,8 +45,19 @@ def require_choice(name: str, value: object, choices: Sequence[str]) -> str:
     ValueError: order = 'diagonal': must be one of row, column
     """
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} = {text_of(value)}: must be one of {', '.join(choices)}")
+        raise ValueError(f"{name} = {text_of(value)}: must be one of {listed(choices)}")
     return value
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words with commas between them, and in quotation marks those that have a comma themselves.
+
+    Examples
+    --------
+    >>> listed(["softmax", "linear, not normalised"])
+    "softmax, 'linear, not normalised'"
+    """
+    return ", ".join(repr(word) if "," in word else word for word in words)
 
 
 def require_plain(name: str, array: object) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from attnsep.arrays import BACKENDS, namespace
 from attnsep.attention.kernels import PAIR, usages
-from attnsep.checks import require_choice, require_integer, text_of
+from attnsep.checks import listed, require_choice, require_integer, text_of
 from attnsep.claims import claims_table, status_line, verify
 from attnsep.extensions import which_attentions
 from attnsep.files import is_same, naming, require_writable, why, write
@@ -270,7 +270,7 @@ def _add_learn(commands):
         "learn",
         help="train a small model, or a whole grid of them; needs the extra learn",
         description="Train one small model and print its row, or all models that a grid lists. "
-        f"Tasks: {', '.join(TASKS)}. Kernels: {', '.join(KERNELS)}.",
+        f"Tasks: {', '.join(TASKS)}. Kernels: {listed(KERNELS)}.",
     )
     parser.add_argument("task", nargs="?", help="the task to learn")
     parser.add_argument("--kernel", default="softmax", help="which attention (default: softmax)")

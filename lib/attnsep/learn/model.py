@@ -1,13 +1,17 @@
 """One transformer block whose attention can be exchanged, in array-API names alone, so that NumPy and JAX run it."""
 
 import math
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from array_api_compat import array_namespace
 
 from attnsep.attention.kernels import Kernel
 from attnsep.checks import require_choice, require_generator, require_integer
 
-KERNELS = ("softmax", "linear", "elu+1")
+UNNORMALISED = "linear, not normalised"
+KERNELS = ("softmax", "linear", "elu+1", "taylor", UNNORMALISED)
+_NOTES = ContextVar("notes", default=None)
 BLOCKS = ("full", "bare")
 
 
@@ -19,7 +23,7 @@ def require_learn_kernel(kernel):
     >>> require_learn_kernel("hard")
     Traceback (most recent call last):
     ...
-    ValueError: kernel = 'hard': must be one of softmax, linear, elu+1
+    ValueError: kernel = 'hard': must be one of softmax, linear, elu+1, taylor, 'linear, not normalised'
     """
     return require_choice("kernel", str(kernel) if isinstance(kernel, Kernel) else kernel, KERNELS)
 
@@ -34,14 +38,15 @@ def weights(q, k, kernel, keep=None):
     k : array, shape (..., n, d)
         Keys.
     kernel : str
-        softmax, linear or elu+1.
+        One of `KERNELS`.
     keep : array of bool, optional
         True where a row may look, of a shape that broadcasts to (..., rows, n).
 
     Returns
     -------
     array, shape (..., rows, n)
-        Rows sum to 1; those of linear attention may have negative entries.
+        Rows sum to 1, but for linear attention that is not normalised; those of linear attention may have negative
+        entries.
 
     Raises
     ------
@@ -50,8 +55,9 @@ def weights(q, k, kernel, keep=None):
 
     Notes
     -----
-    Softmax: e^{v_i} over its sum with v_i = ⟨q, k_i⟩/√d.  Linear: ⟨q, k_i⟩ over its sum, where 1/√d cancels.
-    elu+1: ⟨ψ(q), ψ(k_i)⟩ over its sum, ψ(x) = x + 1 above 0 and e^x below.  The same numbers as
+    With the scores v_i = ⟨q, k_i⟩/√d: softmax is e^{v_i} over its sum, linear v_i over its sum, taylor
+    1 + v_i + v_i²/2 over its sum, and linear without normalisation v_i itself.  elu+1: ⟨ψ(q), ψ(k_i)⟩ over its sum,
+    ψ(x) = x + 1 above 0 and e^x below.  But for the one that is not normalised, the same numbers as
     ``attnsep.attention.attend.attend``, for batches.  Not checked: a sum of 0 in linear attention gives inf or NaN,
     because a function that is traced cannot raise; training notices it.
 
@@ -64,14 +70,86 @@ def weights(q, k, kernel, keep=None):
     xp = array_namespace(q, k)
     if (kernel := require_learn_kernel(kernel)) == "elu+1":
         q, k = (xp.where(x > 0, x + 1, xp.exp(xp.minimum(x, xp.zeros_like(x)))) for x in (q, k))
-    scores = xp.matmul(q, xp.matrix_transpose(k))
+    u = xp.matmul(q, xp.matrix_transpose(k))
+    if kernel in ("softmax", "taylor", UNNORMALISED):  # in the others a factor cancels
+        u = u / math.sqrt(q.shape[-1])
     if kernel == "softmax":
-        scores = scores / math.sqrt(q.shape[-1])
-        scores = scores if keep is None else xp.where(keep, scores, -xp.inf)
-        scores = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
-    elif keep is not None:
-        scores = xp.where(keep, scores, xp.zeros_like(scores))
-    return scores / xp.sum(scores, axis=-1, keepdims=True)
+        u = u if keep is None else xp.where(keep, u, -xp.inf)
+        u = xp.exp(u - xp.max(u, axis=-1, keepdims=True))
+    elif kernel == "taylor":
+        u = 1 + u + u * u / 2
+    if keep is not None:
+        u = xp.where(keep, u, xp.zeros_like(u))
+    if (notes := _NOTES.get()) is not None:
+        notes.append(u)
+    return u if kernel == UNNORMALISED else u / xp.sum(u, axis=-1, keepdims=True)
+
+
+@contextmanager
+def noting():
+    """Give a list to which `weights` adds, at each call inside, its rows before they are normalised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with noting() as notes:
+    ...     f = weights(np.array([[2.0]]), np.array([[1.0], [3.0]]), "linear")
+    >>> notes
+    [array([[2., 6.]])]
+    """
+    token = _NOTES.set(notes := [])
+    try:
+        yield notes
+    finally:
+        _NOTES.reset(token)
+
+
+def normaliser_margin(u):
+    """Smallest size of a row sum beside the sum of sizes: 1 where all entries have one sign, 0 where they cancel.
+
+    Parameters
+    ----------
+    u : array, shape (..., n)
+        Rows before they are normalised, as from `noting`.
+
+    Returns
+    -------
+    array, shape ()
+        min over the rows of abs(Σ u)/Σ abs(u).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(normaliser_margin(np.array([[1.0, 1.0], [3.0, -1.0]])))
+    0.5
+    """
+    xp = array_namespace(u)
+    return xp.min(xp.abs(xp.sum(u, axis=-1)) / xp.sum(xp.abs(u), axis=-1))
+
+
+def concentration(u):
+    """How concentrated the rows are: the mean of their entropies, and of their largest shares.
+
+    Parameters
+    ----------
+    u : array, shape (..., n)
+        Rows before they are normalised, as from `noting`.
+
+    Returns
+    -------
+    entropy, largest : array, shape ()
+        With the shares s = abs(u)/Σ abs(u) of a row: the mean over rows of −Σ s log s, in nats, and of max s.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [float(x.round(4)) for x in concentration(np.array([[1.0, 0.0], [1.0, -1.0]]))]  # (0 + log 2)/2, (1 + 1/2)/2
+    [0.3466, 0.75]
+    """
+    xp = array_namespace(u)
+    share = xp.abs(u) / xp.sum(xp.abs(u), axis=-1, keepdims=True)
+    surprise = -xp.log(xp.where(share > 0, share, xp.ones_like(share)))
+    return xp.mean(xp.sum(share * surprise, axis=-1)), xp.mean(xp.max(share, axis=-1))
 
 
 def block(p, x, kernel, keep=None):

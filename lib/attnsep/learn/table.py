@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -140,7 +141,7 @@ def command(row):
     row = _require_row(row)
     default = task(row["task"]).settings
     changed = [f"{name}={value}" for name, value in row["settings"].items() if value != default[name]]
-    words = f"attnsep learn {row['task']} --kernel {row['kernel']} --seed {row['seed']}"
+    words = f"attnsep learn {row['task']} --kernel {shlex.quote(row['kernel'])} --seed {row['seed']}"
     return f"{words} --set {' '.join(changed)}" if changed else words
 
 

@@ -196,7 +196,7 @@ class Sequences(Task):
         inputs : dict of array
             ``x`` (batch, n, channels) and ``keep`` (batch, n), False where a sequence has ended.
         kernel : str
-            softmax, linear or elu+1.
+            One of ``model.KERNELS``.
 
         Returns
         -------

@@ -16,14 +16,15 @@ from pathlib import Path
 import numpy as np
 
 from attnsep.bench.measure import cpu
-from attnsep.checks import require_instance, require_integer, text_of
+from attnsep.checks import require_instance, require_integer, require_real, text_of
 from attnsep.files import naming, require_writable, why, write
-from attnsep.learn.model import require_learn_kernel
+from attnsep.learn.model import concentration, normaliser_margin, noting, require_learn_kernel
 from attnsep.learn.table import read_rows, run_of
 from attnsep.learn.tasks import MISSING, Task, task
 
 AT_ONCE = 2**22  # entries of the largest array of weights in an evaluation
-ENOUGH, PATIENCE = 0.001, 10
+ENOUGH, PATIENCE = 0.001, 11  # the loss at which training stops, and the misses
+TAKEN = ("length", "margin")  # of the gradient, and of the row sums, in every step
 # Variables of JAX, XLA and CUDA may change a number, so a row records those that are set; but for these, which training
 # overrules, whose choice stands in the row as its device, or which only say where to keep and what to print.
 FAMILIES = ("JAX_", "XLA_", "LIBTPU_", "NVIDIA_TF32_", "NPROC")
@@ -41,7 +42,7 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
     chosen : Task
         As from ``tasks.task``.
     kernel : str
-        softmax, linear or elu+1.
+        One of ``model.KERNELS``.
     seed : int
         Decides the initial parameters, the training data and the tests, each by a generator of its own.
     checkpoint : str or path, optional
@@ -52,11 +53,12 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
     Returns
     -------
     dict
-        Ready for json.dump: ``task``, ``kernel``, ``seed``, ``settings``, ``steps`` (done), ``result``, ``versions``,
-        ``machine`` and ``seconds``; only ``seconds`` varies between runs on one machine with the same ``flags``, the
-        settings of JAX and XLA that training does not overrule; other machines and other numbers of threads round
-        differently.  ``result`` has for every test the mean score, for ``retrieval`` the best evaluation loss
-        (``best``) and its step (``at``); ``diverged`` is True where a loss was not finite.
+        Ready for json.dump: ``task``, ``kernel``, ``seed``, ``settings``, ``steps`` (done), ``result``, ``recorded``,
+        ``versions``, ``machine`` and ``seconds``; only ``seconds`` varies between runs on one machine with the same
+        ``flags``, the settings of JAX and XLA that training does not overrule; other machines and other numbers of
+        threads round differently.  ``result`` has for every test the mean score, for ``retrieval`` the best evaluation
+        loss (``best``) and its step (``at``); ``diverged`` is True where a loss was not finite.  ``recorded`` is what
+        may explain the result, as `record` says.
 
     Raises
     ------
@@ -83,8 +85,8 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
         name: version(package) for name, package in (("NumPy", "numpy"), ("JAX", "jax"), ("Optax", "optax"))
     }
     with _overruled(jax):
-        place = {"cpu": cpu(), "cores": os.cpu_count(), "system": platform.system()}
-        place |= {"device": _device(jax).device_kind, "flags": _flags()}
+        place = {"cpu": cpu(), "cores": _cores(), "system": platform.system()}
+        place |= {"device": _device(jax).device_kind, "x64": bool(jax.config.jax_enable_x64), "flags": _flags()}
         run |= {"versions": versions, "machine": place}
         return _row(jax, optax, chosen, run, checkpoint, progress)
 
@@ -101,30 +103,97 @@ def _row(jax, optax, chosen, run, checkpoint, progress):
     )
     state = {"p": p, "optimiser": optimiser.init(p)}
     log = {"step": 0, "best": math.inf, "at": 0, "strikes": 0, "diverged": False, "seconds": 0.0}
+    taken = {name: np.zeros(0, np.float32) for name in TAKEN}
     if checkpoint is not None and Path(checkpoint).exists():
-        state, log, data.bit_generator.state = _read_checkpoint(jax, checkpoint, state, run)
+        state, log, taken, data.bit_generator.state = _read_checkpoint(jax, checkpoint, state, run)
     advance = jax.jit(partial(_advance, chosen, kernel, optimiser))
     evaluate = jax.jit(lambda p, inputs, targets: chosen.score(chosen.predict(p, inputs, kernel), targets))
     start = time.perf_counter() - log["seconds"]
     with _bar(chosen.steps, log["step"], progress) as move:
         while log["step"] < chosen.steps and not _is_over(chosen, log):
             batches = jax.tree.map(lambda *parts: np.stack(parts), *(draw(data) for _ in range(chosen.every)))
-            state, loss = advance(state, batches)
+            state, steps = advance(state, batches)
+            taken = {name: np.append(taken[name], np.asarray(steps[name], np.float32)) for name in TAKEN}
             log["step"] += chosen.every
-            log["diverged"] = log["diverged"] or not math.isfinite(loss)
+            log["diverged"] = log["diverged"] or not np.all(np.isfinite(steps["loss"]))
             if chosen.stops:
                 _judge(log, _mean_score(evaluate, state["p"], *tests["all"]))
             log["seconds"] = time.perf_counter() - start
             move(chosen.every)
             if checkpoint is not None:
-                _write_checkpoint(jax, checkpoint, state, log, data, run)
+                _write_checkpoint(jax, checkpoint, state, log, taken, data, run)
     result = {"diverged": log["diverged"]}
     if chosen.stops:
         result |= {"best": _finite(log["best"]), "at": log["at"]}
     else:
         result |= {name: _finite(_mean_score(evaluate, state["p"], *test)) for name, test in tests.items()}
+    recorded = record(taken["length"], taken["margin"] if kernel == "linear" else None, chosen.clip)
+    recorded["weights"] = {name: _look(jax, chosen, kernel, state["p"], *test) for name, test in tests.items()}
     seconds = round(time.perf_counter() - start, 1)
-    return run | {"steps": log["step"], "result": result, "seconds": seconds}
+    return run | {"steps": log["step"], "result": result, "recorded": recorded, "seconds": seconds}
+
+
+def record(lengths, margins=None, clip=0.0):
+    """Sum up what the steps of a training have shown.
+
+    Parameters
+    ----------
+    lengths : array, shape (steps,)
+        Length of the gradient in every step, before it was shortened.
+    margins : array, shape (steps,), optional
+        ``model.normaliser_margin`` of the batch in every step, for linear attention, whose row sums can cancel.
+    clip : float
+        To what length gradients were shortened; 0 if they were not.
+
+    Returns
+    -------
+    dict
+        ``gradient``: ``median`` and ``largest`` finite length, the share of steps that were ``shortened``, and the
+        number where it was ``not finite``.  With margins also ``normaliser``: the ``least`` one, and Spearman's ``rank
+        correlation`` of lengths with margins, -1 where the gradient is the longer the smaller the margin is.  What no
+        step has shown is None.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If lengths and margins are not two rows of numbers of one length, or clip is negative.
+
+    Examples
+    --------
+    >>> record([0.5, 8.0, 2.0], [0.9, 0.1, 0.6], clip=1)["gradient"]
+    {'median': 2.0, 'largest': 8.0, 'shortened': 0.666667, 'not finite': 0}
+    >>> record([0.5, 8.0, 2.0], [0.9, 0.1, 0.6])["normaliser"]
+    {'least': 0.1, 'rank correlation': -1.0}
+    """
+    lengths, margins = (None if x is None else _numbers(n, x) for n, x in (("lengths", lengths), ("margins", margins)))
+    if (clip := require_real("clip", clip)) < 0:
+        raise ValueError(f"clip = {clip!r}: must be at least 0")
+    there = np.isfinite(lengths)
+    found = lengths[there]
+    gradient = {"median": _finite(np.median(found)), "largest": _finite(np.max(found))} if len(found) else {}
+    gradient = {"median": None, "largest": None} | gradient
+    gradient["shortened"] = _finite(np.mean(found > clip)) if clip and len(found) else 0.0
+    gradient["not finite"] = int(np.sum(~there))
+    if margins is None:
+        return {"gradient": gradient}
+    if margins.shape != lengths.shape:
+        raise ValueError(f"margins: has {len(margins)} numbers, lengths has {len(lengths)}")
+    there &= np.isfinite(margins)
+    varied = all(len(np.unique(x[there])) > 1 for x in (lengths, margins))
+    ranks = [np.argsort(np.argsort(x[there], kind="stable")) for x in (lengths, margins)]
+    least = _finite(np.min(margins[there])) if there.any() else None
+    correlation = _finite(np.corrcoef(*ranks)[0, 1]) if varied else None
+    return {"gradient": gradient, "normaliser": {"least": least, "rank correlation": correlation}}
+
+
+def _numbers(name, values):
+    try:
+        values = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        values = None
+    if values is None or values.ndim != 1:
+        raise TypeError(f"{name}: must be numbers in one row")
+    return values
 
 
 def trained_or_stored(name, kernel, seed, settings=None):
@@ -170,6 +239,11 @@ def _libraries():
     return jax, optax
 
 
+def _cores():
+    """Return the number of processors that this process may use, which XLA's threads depend on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
 def _device(jax):
     """Return the device that JAX computes on."""
     try:
@@ -212,30 +286,55 @@ def _overruled(jax):
 
 
 def _advance(task, kernel, optimiser, state, batches):
-    """Take one step of Adam for each batch; return the new state and the last loss."""
+    """Take one step of Adam for each batch; return the new state, and what `TAKEN` names of each step."""
     import jax
 
     def loss(p, batch):
         inputs, targets = batch
-        return task.loss(task.predict(p, inputs, kernel), targets)
+        with noting() as notes:
+            value = task.loss(task.predict(p, inputs, kernel), targets)
+        if kernel != "linear":  # of the others no row can cancel, or none is divided by its sum
+            return value, 1.0
+        return value, jax.numpy.min(jax.numpy.stack([normaliser_margin(u) for u in notes]))
 
     def step(state, batch):
-        value, gradient = jax.value_and_grad(loss)(state["p"], batch)
+        (value, margin), gradient = jax.value_and_grad(loss, has_aux=True)(state["p"], batch)
         updates, after = optimiser.update(gradient, state["optimiser"], state["p"])
-        return {"p": jax.tree.map(jax.numpy.add, state["p"], updates), "optimiser": after}, value
+        state = {"p": jax.tree.map(jax.numpy.add, state["p"], updates), "optimiser": after}
+        length = jax.numpy.sqrt(sum(jax.numpy.sum(part**2) for part in jax.tree.leaves(gradient)))
+        return state, {"loss": value, "length": length, "margin": margin}
 
-    state, losses = jax.lax.scan(step, state, batches)
-    return state, jax.numpy.sum(losses) / len(losses)
+    return jax.lax.scan(step, state, batches)
+
+
+def _parts(inputs, targets):
+    """Yield a test a few examples at a time, always equally many, so that one compilation is enough."""
+    count = len(targets)
+    most = max(1, min(count, AT_ONCE // max(array.shape[1] for array in inputs.values()) ** 2))
+    some = next(size for size in range(most, 0, -1) if count % size == 0)
+    for part in (slice(start, start + some) for start in range(0, count, some)):
+        yield {name: x[part] for name, x in inputs.items()}, targets[part]
 
 
 def _mean_score(evaluate, p, inputs, targets):
-    """Return the mean score over a test, a few examples at a time."""
-    count = len(targets)
-    most = max(1, min(count, AT_ONCE // max(array.shape[1] for array in inputs.values()) ** 2))
-    some = next(size for size in range(most, 0, -1) if count % size == 0)  # one shape, so one compilation
-    pieces = [slice(start, start + some) for start in range(0, count, some)]
-    scores = [np.asarray(evaluate(p, {k: x[part] for k, x in inputs.items()}, targets[part])) for part in pieces]
+    """Return the mean score over a test."""
+    scores = [np.asarray(evaluate(p, *part)) for part in _parts(inputs, targets)]
     return float(np.mean(np.concatenate(scores), dtype=np.float64))
+
+
+def _look(jax, task, kernel, p, inputs, targets):
+    """Return how concentrated the rows of weights are on a test, and for linear attention the least margin of a sum."""
+
+    def looked(p, inputs):
+        with noting() as notes:
+            task.predict(p, inputs, kernel)
+        entropy, largest = zip(*map(concentration, notes), strict=True)
+        return [sum(entropy) / len(notes), sum(largest) / len(notes), *map(normaliser_margin, notes)]
+
+    looked = jax.jit(looked)
+    found = np.array([looked(p, inputs) for inputs, _ in _parts(inputs, targets)], np.float64)
+    look = {"entropy": _finite(found[:, 0].mean()), "largest": _finite(found[:, 1].mean())}
+    return look | {"margin": _finite(found[:, 2:].min())} if kernel == "linear" else look
 
 
 def _judge(log, loss):
@@ -269,8 +368,8 @@ def _bar(total, done, progress):
 # Checkpoints
 
 
-def _write_checkpoint(jax, path, state, log, data, run):
-    leaves = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
+def _write_checkpoint(jax, path, state, log, taken, data, run):
+    leaves = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(state))} | taken
     text = json.dumps({"run": run, "log": log, "data": data.bit_generator.state})
     file = io.BytesIO()
     np.savez(file, text=np.array(text), **leaves)
@@ -279,19 +378,20 @@ def _write_checkpoint(jax, path, state, log, data, run):
 
 
 def _read_checkpoint(jax, path, state, run):
-    """Return state, log and the data's generator state, or raise a ValueError that says why not."""
+    """Return state, log, what the steps have shown and the data's generator state, or say in a ValueError why not."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             text = json.loads(str(stored["text"]))
             earlier, log, data = (dict(text[name]) for name in ("run", "log", "data"))
             leaves = [jax.numpy.asarray(stored[f"leaf{k}"]) for k in range(len(jax.tree.leaves(state)))]
+            taken = {name: stored[name] for name in TAKEN}
     except Exception as error:  # numpy, zipfile and json have their own words for a file that is none of theirs
         raise ValueError(
             f"checkpoint = {text_of(os.fspath(path))}: is no checkpoint: {_why_none(path, error)}"
         ) from None
     if differ := [name for name in run if json.loads(json.dumps(run[name])) != earlier.get(name)]:
         raise ValueError(f"checkpoint = {text_of(str(path))}: belongs to a run with another {', '.join(differ)}")
-    return jax.tree.unflatten(jax.tree.structure(state), leaves), log, data
+    return jax.tree.unflatten(jax.tree.structure(state), leaves), log, taken, data
 
 
 def _why_none(path, error):

@@ -34,14 +34,20 @@ ROW = {
 # The model
 
 
+def attended(q, k, v, kernel):
+    """Return what the library's own attention gives for the models' scores ⟨q, k⟩/√d."""
+    if kernel == model.UNNORMALISED:
+        return q @ k.T @ v / math.sqrt(q.shape[1])
+    return attend(q / math.sqrt(q.shape[1]) if kernel in ("softmax", "taylor") else q, k, v, kernel=kernel)
+
+
 @pytest.mark.parametrize("kernel", model.KERNELS)
 def test_weights_are_those_of_the_library(xp, rng, kernel):
     q, k, v = rng.uniform(0.1, 1, (2, 5, 4)), rng.uniform(0.1, 1, (2, 7, 4)), rng.standard_normal((2, 7, 3))
     q[0, :2], k[1, 3] = -q[0, :2], -k[1, 3]  # elu has two branches
     found = to_numpy(model.weights(xp.asarray(q), xp.asarray(k), kernel)) @ v
     for b in range(2):
-        wanted = attend(q[b] / 2 if kernel == "softmax" else q[b], k[b], v[b], kernel=kernel)
-        np.testing.assert_allclose(found[b], wanted, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(found[b], attended(q[b], k[b], v[b], kernel), rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("kernel", model.KERNELS)
@@ -52,6 +58,44 @@ def test_a_row_sees_only_what_it_may(rng, kernel):
         alone = model.weights(q[row : row + 1], k[: row + 1], kernel)
         np.testing.assert_allclose(found[row, : row + 1], alone[0], rtol=1e-12)
         assert not found[row, row + 1 :].any()
+
+
+@pytest.mark.parametrize("kernel", model.KERNELS)
+def test_what_is_noted_are_the_rows_before_they_are_normalised(rng, kernel):
+    q, k = rng.standard_normal((2, 3, 4)), rng.standard_normal((2, 5, 4))
+    keep = np.arange(5) < 3
+    f = model.weights(q, k, kernel, keep)
+    with model.noting() as notes:
+        assert (model.weights(q, k, kernel, keep) == f).all()
+    (u,) = notes
+    assert not u[..., 3:].any()
+    np.testing.assert_allclose(u if kernel == model.UNNORMALISED else u / u.sum(axis=-1, keepdims=True), f, rtol=1e-12)
+    model.weights(q, k, kernel)
+    assert len(notes) == 1, "nothing is noted outside"
+
+
+def test_margin_entropy_and_largest_share_are_what_their_formulas_say(rng):
+    u = rng.standard_normal((4, 3, 7))
+    u[0, 0, 2:] = 0
+    rows = [[float(x) for x in row] for row in u.reshape(-1, 7)]
+    assert float(model.normaliser_margin(u)) == pytest.approx(min(abs(sum(r)) / sum(map(abs, r)) for r in rows))
+    shares = [[abs(x) / sum(map(abs, row)) for x in row] for row in rows]
+    entropy, largest = model.concentration(u)
+    assert float(largest) == pytest.approx(np.mean([max(row) for row in shares]))
+    assert float(entropy) == pytest.approx(np.mean([-sum(s * math.log(s) for s in row if s) for row in shares]))
+
+
+def test_steps_are_summed_up():
+    found = train.record([0.5, math.inf, 3, 0.5, math.nan], [0.9, 0.01, 0.2, 0.8, math.nan], clip=2)
+    assert found["gradient"] == {"median": 0.5, "largest": 3, "shortened": 0.333333, "not finite": 2}
+    assert found["normaliser"]["least"] == 0.2
+    assert train.record([1, 3, 2, 5], [0.4, 0.2, 0.3, 0.1])["normaliser"] == {"least": 0.1, "rank correlation": -1}
+    none = {"median": None, "largest": None, "shortened": 0, "not finite": 0}
+    assert train.record([], [], 1) == {"gradient": none, "normaliser": {"least": None, "rank correlation": None}}
+    assert train.record([1.0, 1.0], [0.4, 0.2])["normaliser"]["rank correlation"] is None
+    assert set(train.record([1.0])) == {"gradient"}
+    with pytest.raises(ValueError, match="margins: has 2 numbers, lengths has 1"):
+        train.record([1.0], [0.5, 0.5])
 
 
 @pytest.mark.parametrize(("kernel", "kind"), [*product(model.KERNELS, model.BLOCKS)])
@@ -66,8 +110,7 @@ def test_a_block_is_what_its_formula_says(rng, kernel, kind):
         return row / math.sqrt(sum(z * z for z in row) / 3 + 1e-6) * p[scale] if kind == "full" else row
 
     seen = np.array([norm(row, "before") for row in x[0]])
-    q = seen @ p["q"] / (math.sqrt(2) if kernel == "softmax" else 1)
-    mixed = attend(q, seen @ p["k"], seen @ p["v"], kernel=kernel) + (x[0] if kind == "full" else 0)
+    mixed = attended(seen @ p["q"], seen @ p["k"], seen @ p["v"], kernel) + (x[0] if kind == "full" else 0)
     wanted = []
     for row in mixed:
         hidden = [max(0.0, z) for z in norm(row, "between") @ p["up"] + p["bias"]]
@@ -180,9 +223,7 @@ def test_retrieval_answers_with_weighted_unit_vectors(rng, kernel):
             for key, v in zip(inputs["keys"][b], inputs["values"][b], strict=True)
         ]
         q = np.array([p["embed"][key] @ p["q"] + p["q_bias"] for key in inputs["asked"][b]])
-        wanted = attend(
-            q / (2 if kernel == "softmax" else 1), np.array(k), np.eye(5)[inputs["values"][b]], kernel=kernel
-        )
+        wanted = attended(q, np.array(k), np.eye(5)[inputs["values"][b]], kernel)
         np.testing.assert_allclose(found[b], wanted, rtol=1e-9, atol=1e-12)
         losses += [0.5 * np.sum((wanted[r] - np.eye(5)[targets[b, r]]) ** 2) for r in range(3)]
     np.testing.assert_allclose(chosen.loss(found, targets), np.mean(losses), rtol=1e-9)

@@ -14,7 +14,17 @@ def test_a_kernel_of_the_models_passes(result, kernel):
 
 @fuzz(model.weights, q=some(np.ones((2, 3))), k=some(np.ones((4, 3))), kernel=LEARN, kept={"q", "k"})
 def test_equal_scores_have_equal_weights(result, q, k, kernel):
-    assert np.allclose(result, 1 / 4)
+    assert np.allclose(result, np.sqrt(3) if kernel == model.UNNORMALISED else 1 / 4)
+
+
+@fuzz(model.normaliser_margin, u=some(np.array([[1.0, 1.0], [3.0, -1.0]])), kept={"u"})
+def test_a_margin_lies_between_0_and_1(result, u):
+    assert result == 0.5
+
+
+@fuzz(model.concentration, u=some(np.array([[1.0, 0.0], [1.0, -1.0]])), kept={"u"})
+def test_shares_are_those_of_sizes(result, u):
+    assert np.allclose(result, [np.log(2) / 2, 0.75])
 
 
 @fuzz(model.initial_block, rng=RNG, d=some(1, 4), width=some(2), hidden=some(3), kind=some("full", "bare"))

@@ -13,9 +13,9 @@ import pytest
 import scipy.stats
 
 from attnsep.learn import table
-from attnsep.learn.model import KERNELS
+from attnsep.learn.model import KERNELS, concentration, normaliser_margin, noting
 from attnsep.learn.tasks import TASKS, task
-from attnsep.learn.train import train, trained_or_stored
+from attnsep.learn.train import record, train, trained_or_stored
 from lib.tests.children import run
 
 SMALL = {
@@ -181,15 +181,15 @@ def test_where_jax_cannot_compute_the_stored_row_is_shown(monkeypatch, capsys):
     assert "JAX finds nothing to compute on (Unknown backend); " in capsys.readouterr().err
 
 
-def test_training_stops_after_ten_evaluations_without_progress():
+def test_training_stops_at_the_eleventh_evaluation_without_progress():
     row = train(task("retrieval", TINY | {"rate": 1e-30, "steps": 4000}), "softmax", 0)
-    assert (row["steps"], row["result"]["at"]) == (20 * 11, 20)
+    assert (row["steps"], row["result"]["at"]) == (20 * 12, 20)
 
 
-def test_ten_evaluations_that_are_not_finite_are_no_progress_either(monkeypatch):
+def test_eleven_evaluations_that_are_not_finite_are_no_progress_either(monkeypatch):
     monkeypatch.setattr("attnsep.learn.train._mean_score", lambda *_: math.nan)
     row = train(task("retrieval", TINY | {"steps": 4000}), "softmax", 0)
-    assert (row["steps"], row["result"]) == (20 * 10, {"diverged": False, "best": None, "at": 0})
+    assert (row["steps"], row["result"]) == (20 * 11, {"diverged": False, "best": None, "at": 0})
 
 
 def test_no_step_evaluates_the_initial_model():
@@ -256,6 +256,34 @@ def test_however_many_steps_are_not_finite_in_a_row_none_is_taken():
     settings = {"pairs": 2, "d": 4, "width": 2, "tests": 40, "every": 10}
     before, after = (train(lost(steps=steps, **settings), "softmax", 0)["result"] for steps in (0, 20))
     assert after == before | {"diverged": True}, "the parameters are not those from before"
+
+
+@pytest.mark.usefixtures("jax_as_it_comes")
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_what_the_steps_show_is_what_numpy_computes(tmp_path, kernel):
+    chosen = task("edge", SMALL["edge"] | {"steps": 3, "every": 3, "clip": 0.01})
+    row = train(chosen, kernel, 5, checkpoint=tmp_path / "state")
+    with np.load(tmp_path / "state") as stored:
+        lengths, margins = stored["length"], stored["margin"]
+    initial, data, tests = (np.random.default_rng([5, k]) for k in range(3))
+    p, (inputs, targets) = chosen.initial(initial), chosen.draw(data)
+    gradient = jax.grad(lambda p: chosen.loss(chosen.predict(p, inputs, kernel), targets))(p)
+    first = math.sqrt(sum(float(np.sum(np.asarray(g, float) ** 2)) for g in jax.tree.leaves(gradient)))
+    assert lengths[0] == pytest.approx(first, rel=1e-3)
+    with noting() as notes:
+        chosen.predict(p, inputs, kernel)
+    assert margins[0] == pytest.approx(normaliser_margin(notes[0]) if kernel == "linear" else 1, rel=1e-3)
+    wanted = record(lengths, margins if kernel == "linear" else None, 0.01)
+    assert {name: row["recorded"][name] for name in wanted} == wanted
+    assert row["recorded"]["gradient"]["shortened"] == 1
+    untrained = train(task("edge", chosen.settings | {"steps": 0}), kernel, 5)["recorded"]["weights"]
+    for name, (inputs, _) in chosen.held_out(tests).items():
+        with noting() as notes:
+            chosen.predict(p, inputs, kernel)
+        entropy, largest = concentration(notes[0])
+        look = {"entropy": entropy, "largest": largest}
+        look |= {"margin": normaliser_margin(notes[0])} if kernel == "linear" else {}
+        assert untrained[name] == pytest.approx({k: float(x) for k, x in look.items()}, rel=2e-3)
 
 
 def test_a_stored_row_comes_out_again():
