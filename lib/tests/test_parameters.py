@@ -320,7 +320,25 @@ POINTS = [
         "learn.tasks.Retrieval.draw",
         tasks.task("retrieval", {"pairs": 4}).draw,
         {"rng": np.random.default_rng(1)},
-        {"queries": 2},
+        {"count": 2},
+    ),
+    (
+        "learn.tasks.Retrieval",
+        lambda **settings: tasks.task("retrieval", settings).source(np.random.default_rng(1)),
+        {"pairs": 4, "asked": 4},
+        {"asked": 2},
+    ),
+    (
+        "learn.tasks.Retrieval",
+        lambda **settings: tasks.task("retrieval", settings).initial(np.random.default_rng(1)),
+        {"pairs": 4, "start": "uniform"},
+        {"start": "xavier"},
+    ),
+    (
+        "learn.tasks.Retrieval.judged",
+        tasks.task("retrieval", {"pairs": 4}).judged,
+        {"scores": np.zeros((2, 4))},
+        {"scores": np.ones((2, 4))},
     ),
     (
         "learn.tasks.cross_entropy",

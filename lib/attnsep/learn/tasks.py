@@ -22,9 +22,10 @@ from attnsep.learn.model import BLOCKS, block, gaussian, initial_block, weights
 from attnsep.paper.tokens import TokenData
 
 MOST = {"steps": 10**6, "batch": 4096, "every": 10**5, "layers": 8, "d": 1024, "width": 1024, "n": 4096, "pairs": 1024}
-MOST |= {"tests": 10**5}
+MOST |= {"tests": 10**5, "asked": 1024}
 MISSING = 'comes with the extra learn: pip install ".[learn]" in the folder of the book'
 LEAST = {"steps": 0, "d": 3, "n": 32}
+STARTS = ("uniform", "xavier")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -426,30 +427,42 @@ class Retrieval(Task):
     Parameters
     ----------
     pairs : int
-        N: a sequence pairs N keys with N values, both in random order.
+        N: a sequence pairs each of N keys with one of N values, at random.
     width : int
         Width of queries and keys: the number of features of elu+1.
+    start : str
+        Law of the first maps to queries and keys: ``uniform`` on ±1/√width, which the public code has for linear
+        attention, or ``xavier``, uniform on ±√(6/(rows + columns)), which it has for softmax.
     tests : int
-        Sequences in an evaluation, each with all N queries.
+        Sequences in an evaluation.
+    asked : int
+        Keys that an evaluation asks for about each sequence: the first so many of the N, or all N if they are fewer.
     steps, batch, rate, every, clip
-        As in `Task`; training stops before `steps` when the evaluation loss is at most 0.001, or after 10 evaluations
-        without a new best one.
+        As in `Task`; training stops before `steps` when the evaluation loss is at most 0.001, or at the 11th evaluation
+        in a row without a new best one.
 
     Notes
     -----
     Values are unit vectors, y = e_v.  Keys are embedded and learnt; W_k sees the key and the value, W_q the key.
-    Loss ½‖y − ŷ‖².  Reported setting: Schlag, Irie and Schmidhuber (2021), section 6.1 and its public code, from which
-    we take the sizes and, for both kernels, the initial laws that it has for linear attention.
+    Loss ½‖y − ŷ‖².  Each evaluation draws new sequences.  Reported setting: Schlag, Irie and Schmidhuber (2021),
+    section 6.1, and their public code https://github.com/ischlag/fast-weight-transformers, whose laws and sizes these
+    are.  Two things differ: the random numbers, and that their linear attention adds 10⁻⁶ to each sum of weights.
     """
 
     pairs: int = 20
     width: int = 64
+    start: str = "uniform"
     tests: int = 20
+    asked: int = 200
     steps: int = 100_000
     clip: float = 0.0
 
     name: ClassVar[str] = "retrieval"
     stops: ClassVar[bool] = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_choice("start", self.start, STARTS)
 
     def initial(self, rng):
         """Draw the model's parameters: embeddings of the keys, and the maps to keys and queries."""
@@ -459,17 +472,20 @@ class Retrieval(Task):
         def uniform(bound, *shape):
             return rng.uniform(-bound, bound, shape).astype(np.float32)
 
-        bound = 1 / math.sqrt(self.width)
+        def matrix(rows):
+            square = 1 / self.width if self.start == "uniform" else 6 / (rows + self.width)
+            return uniform(math.sqrt(square), rows, self.width)
+
         return {
             "embed": rng.standard_normal((N, e)).astype(np.float32),
-            "k": uniform(bound, N + e, self.width),
+            "k": matrix(N + e),
             "k_bias": uniform(1 / math.sqrt(N + e), self.width),
-            "q": uniform(bound, e, self.width),
+            "q": matrix(e),
             "q_bias": uniform(1 / math.sqrt(e), self.width),
         }
 
-    def draw(self, rng, count=None, queries=1):
-        """Draw sequences with their questions.
+    def draw(self, rng, count=None):
+        """Draw sequences with one question each.
 
         Parameters
         ----------
@@ -477,35 +493,38 @@ class Retrieval(Task):
             Source of the draws.
         count : int, optional
             How many sequences; left out, ``batch``.
-        queries : int
-            Questions about each, the first pairs of its random order; at most N.
 
         Returns
         -------
         inputs : dict of numpy.ndarray
-            ``keys`` and ``values`` (count, N), ``asked`` (count, queries).
-        targets : numpy.ndarray of int, shape (count, queries)
+            ``keys`` (count, N), at place v the key that comes with value v: attention does not see the order of its
+            tokens, so they stand in that of their values; ``asked`` (count, 1), the key that is asked for.
+        targets : numpy.ndarray of int, shape (count, 1)
+            Its value.
         """
         require_generator(rng)
-        count = self.batch if count is None else require_integer("count", count, least=1, most=10**5)
-        queries = require_integer("queries", queries, least=1, most=self.pairs)
-        ordered = np.tile(np.arange(self.pairs, dtype=np.int32), (count, 1))
-        keys, values = rng.permuted(ordered, axis=1), rng.permuted(ordered, axis=1)
-        return {"keys": keys, "values": values, "asked": keys[:, :queries]}, values[:, :queries]
+        keys = self._keys(rng, self.batch if count is None else require_integer("count", count, least=1, most=10**5))
+        targets = rng.integers(self.pairs, size=(len(keys), 1), dtype=np.int32)
+        return {"keys": keys, "asked": np.take_along_axis(keys, targets, axis=1)}, targets
 
     def held_out(self, rng):
-        """Draw the tests: ``tests`` sequences, all N questions about each."""
-        return {"all": self.draw(rng, self.tests, self.pairs)}
+        """Draw the sequences of an evaluation, with the keys that it asks for in their own order; see `draw`."""
+        require_generator(rng)
+        keys = self._keys(rng, self.tests)
+        asked = np.tile(np.arange(min(self.pairs, self.asked), dtype=np.int32), (self.tests, 1))
+        targets = np.argsort(keys, axis=1)[:, : asked.shape[1]].astype(np.int32)
+        return {"all": ({"keys": keys, "asked": asked}, targets)}
+
+    def _keys(self, rng, count):
+        return rng.permuted(np.tile(np.arange(self.pairs, dtype=np.int32), (count, 1)), axis=1)
 
     def predict(self, p, inputs, kernel):
-        """Return ŷ, shape (count, queries, N): for each question the sum of the weights of every value."""
+        """Return ŷ, shape (count, queries, N): for each question the weight of every value."""
         xp = array_namespace(inputs["keys"])
-        N = inputs["keys"].shape[1]
-        embedded = xp.matmul(p["embed"], p["k"][N:, :]) + p["k_bias"]
-        k = _rows(xp, embedded, inputs["keys"]) + _rows(xp, p["k"], inputs["values"])
+        N = self.pairs
+        k = _rows(xp, xp.matmul(p["embed"], p["k"][N:, :]) + p["k_bias"], inputs["keys"]) + p["k"][:N, :]
         q = _rows(xp, xp.matmul(p["embed"], p["q"]) + p["q_bias"], inputs["asked"])
-        units = inputs["values"][:, :, None] == xp.arange(N, dtype=inputs["values"].dtype)
-        return xp.matmul(weights(q, k, kernel), xp.astype(units, q.dtype))
+        return weights(q, k, kernel)
 
     def loss(self, outputs, targets):
         """Return the mean of ½‖y − ŷ‖² over all questions."""
@@ -517,6 +536,31 @@ class Retrieval(Task):
         xp = array_namespace(outputs)
         units = targets[..., None] == xp.arange(outputs.shape[-1], dtype=targets.dtype)
         return xp.sum((xp.astype(units, outputs.dtype) - outputs) ** 2, axis=-1) / 2
+
+    def judged(self, scores):
+        """Return the number by which an evaluation is judged, and which is reported.
+
+        Parameters
+        ----------
+        scores : numpy.ndarray, shape (sequences, questions)
+            As from `score`.
+
+        Returns
+        -------
+        float
+
+        Notes
+        -----
+        The public code takes the questions in groups of ``batch`` and then the mean of the groups' means, so that the
+        questions of a last group that is smaller weigh more.
+
+        Examples
+        --------
+        >>> Retrieval(pairs=5, batch=4).judged(np.array([[0, 0, 0, 0, 1.0]]))
+        0.5
+        """
+        groups = [scores[:, start : start + self.batch] for start in range(0, scores.shape[1], self.batch)]
+        return float(np.mean([np.mean(group, dtype=np.float64) for group in groups]))
 
 
 def _rows(xp, table, index):

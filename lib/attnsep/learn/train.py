@@ -56,9 +56,9 @@ def train(chosen, kernel, seed, *, checkpoint=None, progress=False):
         Ready for json.dump: ``task``, ``kernel``, ``seed``, ``settings``, ``steps`` (done), ``result``, ``recorded``,
         ``versions``, ``machine`` and ``seconds``; only ``seconds`` varies between runs on one machine with the same
         ``flags``, the settings of JAX and XLA that training does not overrule; other machines and other numbers of
-        threads round differently.  ``result`` has for every test the mean score, for ``retrieval`` the best evaluation
-        loss (``best``) and its step (``at``); ``diverged`` is True where a loss was not finite.  ``recorded`` is what
-        may explain the result, as `record` says.
+        threads round differently.  ``result`` has for every test the mean score at the end, for ``retrieval`` also the
+        best evaluation loss (``best``) and its step (``at``); ``diverged`` is True where a loss was not finite.
+        ``recorded`` is what may explain the result, as `record` says.
 
     Raises
     ------
@@ -117,7 +117,8 @@ def _row(jax, optax, chosen, run, checkpoint, progress):
             log["step"] += chosen.every
             log["diverged"] = log["diverged"] or not np.all(np.isfinite(steps["loss"]))
             if chosen.stops:
-                _judge(log, _mean_score(evaluate, state["p"], *tests["all"]))
+                new = chosen.held_out(np.random.default_rng([seed, 3, log["step"]]))["all"]
+                _judge(log, _mean_score(evaluate, state["p"], *new, chosen.judged))
             log["seconds"] = time.perf_counter() - start
             move(chosen.every)
             if checkpoint is not None:
@@ -125,8 +126,7 @@ def _row(jax, optax, chosen, run, checkpoint, progress):
     result = {"diverged": log["diverged"]}
     if chosen.stops:
         result |= {"best": _finite(log["best"]), "at": log["at"]}
-    else:
-        result |= {name: _finite(_mean_score(evaluate, state["p"], *test)) for name, test in tests.items()}
+    result |= {name: _finite(_mean_score(evaluate, state["p"], *test)) for name, test in tests.items()}
     recorded = record(taken["length"], taken["margin"] if kernel == "linear" else None, chosen.clip)
     recorded["weights"] = {name: _look(jax, chosen, kernel, state["p"], *test) for name, test in tests.items()}
     seconds = round(time.perf_counter() - start, 1)
@@ -316,10 +316,10 @@ def _parts(inputs, targets):
         yield {name: x[part] for name, x in inputs.items()}, targets[part]
 
 
-def _mean_score(evaluate, p, inputs, targets):
-    """Return the mean score over a test."""
-    scores = [np.asarray(evaluate(p, *part)) for part in _parts(inputs, targets)]
-    return float(np.mean(np.concatenate(scores), dtype=np.float64))
+def _mean_score(evaluate, p, inputs, targets, mean=None):
+    """Return the mean score over a test, computed a few examples at a time."""
+    scores = np.concatenate([np.asarray(evaluate(p, *part)) for part in _parts(inputs, targets)])
+    return mean(scores) if mean else float(np.mean(scores, dtype=np.float64))
 
 
 def _look(jax, task, kernel, p, inputs, targets):

@@ -52,13 +52,41 @@ def test_pixels_lie_between_0_and_1(rng):
         assert set(targets.tolist()) <= set(range(10))
 
 
-@pytest.mark.parametrize("name", ["keys", "values"])
-def test_keys_and_values_of_a_retrieval_come_in_an_order_of_their_own(rng, name):
-    """A value that stands at the place of its name could be told without the key."""
-    found = task("retrieval", {"pairs": 20}).draw(rng, 200)[0][name]
-    assert np.array_equal(np.sort(found, axis=1), np.tile(np.arange(20), (200, 1)))
-    assert len({tuple(row) for row in found.tolist()}) == 200
-    assert abs(np.corrcoef(found.ravel(), np.tile(np.arange(20), 200))[0, 1]) < 0.15  # nine deviations
+def test_an_evaluation_asks_for_the_first_keys_in_their_order(rng):
+    for pairs, asked in ((6, 6), (300, 200)):
+        inputs, targets = task("retrieval", {"pairs": pairs, "tests": 7}).held_out(rng)["all"]
+        assert np.array_equal(inputs["asked"], np.tile(np.arange(asked), (7, 1)))
+        assert np.array_equal(np.take_along_axis(inputs["keys"], targets, axis=1), inputs["asked"])
+
+
+def test_groups_of_questions_weigh_alike(rng):
+    """At 100 pairs there are 3 groups of 32 questions and one of 4, each a quarter of the mean."""
+    scores = rng.random((20, 100))
+    groups = np.concatenate([np.full(96, 1 / 128), np.full(4, 1 / 16)])
+    assert np.isclose(task("retrieval", {"pairs": 100}).judged(scores), np.mean(scores @ groups))
+
+
+def test_sizes_are_those_of_the_public_code(rng):
+    """It embeds in int((N + N)·1.1) numbers."""
+    for pairs in (20, 40, 60, 80, 100, 120, 160, 200, 300, 400, 600):
+        p = task("retrieval", {"pairs": pairs, "width": 2}).initial(rng)
+        e = (22 * pairs) // 10
+        assert {name: x.shape for name, x in p.items()} == {
+            **{"embed": (pairs, e), "k": (pairs + e, 2), "k_bias": (2,), "q": (e, 2), "q_bias": (2,)}
+        }
+
+
+@pytest.mark.parametrize("start", ["uniform", "xavier"])
+def test_retrieval_begins_as_the_public_code_says(rng, start):
+    """Keys are standard Gaussian; maps uniform by one of two laws; biases on ±1/√rows, as PyTorch's."""
+    p = task("retrieval", {"pairs": 300, "start": start}).initial(rng)
+    assert np.isclose(p["embed"].std(), 1, atol=0.01)
+    assert abs(p["embed"].mean()) < 0.01
+    for name, rows in (("k", 960), ("q", 660)):
+        bound = 1 / 8 if start == "uniform" else np.sqrt(6 / (rows + 64))
+        for x, most in ((p[name], bound), (p[f"{name}_bias"], rows**-0.5)):
+            assert 0.95 * most < np.max(np.abs(x)) <= most * (1 + 1e-6)
+            assert np.isclose(x.std(), most / np.sqrt(3), rtol=0.02 if x.size > 64 else 0.3)
 
 
 def test_the_score_of_a_recall_is_the_share_of_its_questions(rng):

@@ -33,7 +33,7 @@ for kind, more in (
     (tasks.Counting, WIDTHS | DATA),
     (tasks.Edge, WIDTHS | DATA | {"a0": STRENGTH}),
     (tasks.Digits, WIDTHS),
-    (tasks.Retrieval, WIDTHS | {"pairs": some(1, 20)}),
+    (tasks.Retrieval, WIDTHS | {"pairs": some(1, 20), "start": some("uniform", "xavier"), "asked": some(1, 200)}),
     (tasks.Recall, WIDTHS | {"pairs": some(1, 20), "d": some(3, 8)}),
 ):
 
@@ -85,3 +85,8 @@ for kind, self in DRAWN.items():
         @fuzz(kind.held_out, self=some(self), rng=RNG)
         def test_every_held_out_test_has_one_answer(result, self, rng):
             assert all(len(y) == 1 for _, y in result.values())
+
+
+@fuzz(tasks.Retrieval.judged, self=some(DRAWN[tasks.Retrieval]), scores=some(np.ones((1, 3))), kept={"*"}, inputs=1)
+def test_groups_of_equal_scores_have_that_mean(result, self, scores):
+    near(result, 1)

@@ -27,9 +27,9 @@ GOLDEN = {
     ("edge", "taylor"): [0.681759, 0.666429, 0.828928, 0.81552],
     ("edge", "linear, not normalised"): [0.679538, 0.615003, 2.046911, 3.627505],
     ("counting", "elu+1"): [0.197541, 0.154209, 0.13404, 0.11749],
-    ("retrieval", "softmax"): [0.22138, 0.142804],
-    ("retrieval", "linear"): [0.667259, 1.160289],
-    ("retrieval", "elu+1"): [0.354881, 0.329203],
+    ("retrieval", "softmax"): [0.225159, 0.151307, 0.153566],
+    ("retrieval", "linear"): [1.008961, 0.636954, 0.590526],
+    ("retrieval", "elu+1"): [0.347946, 0.318001, 0.318361],
     ("mqar", "softmax"): [2.620151],
     ("digits", "elu+1"): [2.201548],
 }
@@ -41,7 +41,7 @@ def losses(monkeypatch, chosen, kernel, seed):
     """Return the losses on all tests, in double precision, at every evaluation of a training."""
     found = []
 
-    def score(evaluate, p, inputs, targets):
+    def score(evaluate, p, inputs, targets, *_):
         p = jax.tree.map(lambda x: np.asarray(x, np.float64), p)
         inputs = {name: x.astype(np.float64) if x.dtype.kind == "f" else x for name, x in inputs.items()}
         found.append(float(chosen.loss(chosen.predict(p, inputs, kernel), targets)))
@@ -108,7 +108,7 @@ def walked(monkeypatch):
         walk.batches.append(batches)
         return state, dict.fromkeys(("loss", "length", "margin"), np.zeros(len(batches[1])))
 
-    def score(evaluate, p, inputs, targets):
+    def score(evaluate, p, inputs, targets, *_):
         walk.tests.append((inputs, targets))
         return 1.0
 
@@ -151,11 +151,11 @@ def single(walk):
 
 
 def as_bytes(examples):
-    """Return what a model sees of examples: tokens up to their end, or keys with their values in any order."""
+    """Return what a model sees of examples: tokens up to their end, or keys in the order of their values."""
     found = []
     for inputs in examples:
         if "keys" in inputs:
-            found.append(np.stack([inputs["keys"], inputs["values"]])[:, np.argsort(inputs["keys"])].tobytes())
+            found.append(inputs["keys"].tobytes())
         else:
             found.append(inputs["x"][inputs["keep"]].tobytes() if "keep" in inputs else inputs["x"].tobytes())
     return found

@@ -181,15 +181,28 @@ def test_where_jax_cannot_compute_the_stored_row_is_shown(monkeypatch, capsys):
     assert "JAX finds nothing to compute on (Unknown backend); " in capsys.readouterr().err
 
 
-def test_training_stops_at_the_eleventh_evaluation_without_progress():
-    row = train(task("retrieval", TINY | {"rate": 1e-30, "steps": 4000}), "softmax", 0)
-    assert (row["steps"], row["result"]["at"]) == (20 * 12, 20)
+@pytest.mark.parametrize(("losses", "steps", "at"), [([1.0] * 12, 12, 1), ([1.0] * 11 + [0.5] * 12, 23, 12)])
+def test_training_stops_at_the_eleventh_evaluation_without_progress(monkeypatch, losses, steps, at):
+    rest = iter([*losses, math.nan])  # the last one is that of the end
+    monkeypatch.setattr("attnsep.learn.train._mean_score", lambda *_: next(rest))
+    row = train(task("retrieval", TINY | {"steps": 4000}), "softmax", 0)
+    assert (row["steps"], row["result"]["at"]) == (20 * steps, 20 * at)
+    assert next(rest, None) is None
 
 
 def test_eleven_evaluations_that_are_not_finite_are_no_progress_either(monkeypatch):
     monkeypatch.setattr("attnsep.learn.train._mean_score", lambda *_: math.nan)
     row = train(task("retrieval", TINY | {"steps": 4000}), "softmax", 0)
-    assert (row["steps"], row["result"]) == (20 * 11, {"diverged": False, "best": None, "at": 0})
+    assert (row["steps"], row["result"]) == (20 * 11, {"diverged": False, "best": None, "at": 0, "all": None})
+
+
+def test_each_evaluation_has_sequences_of_its_own_and_a_killed_run_the_same(monkeypatch):
+    seen = []
+    monkeypatch.setattr("attnsep.learn.train._mean_score", lambda *given: seen.append(given[2]["keys"].tobytes()) or 1)
+    for _ in range(2):
+        train(task("retrieval", TINY | {"pairs": 20, "steps": 60}), "softmax", 0)
+    assert seen[:4] == seen[4:]
+    assert len(set(seen)) == 4
 
 
 def test_no_step_evaluates_the_initial_model():
@@ -267,6 +280,7 @@ def test_what_the_steps_show_is_what_numpy_computes(tmp_path, kernel):
         lengths, margins = stored["length"], stored["margin"]
     initial, data, tests = (np.random.default_rng([5, k]) for k in range(3))
     p, (inputs, targets) = chosen.initial(initial), chosen.draw(data)
+    inputs, targets = jax.tree.map(jax.numpy.asarray, (inputs, targets))
     gradient = jax.grad(lambda p: chosen.loss(chosen.predict(p, inputs, kernel), targets))(p)
     first = math.sqrt(sum(float(np.sum(np.asarray(g, float) ** 2)) for g in jax.tree.leaves(gradient)))
     assert lengths[0] == pytest.approx(first, rel=1e-3)
