@@ -45,7 +45,7 @@ def require_choice(name: str, value: object, choices: Sequence[str]) -> str:
     ValueError: order = 'diagonal': must be one of row, column
     """
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} = {text_of(value)}: must be one of {listed(choices)}")
+        raise ValueError(f"{name} = {text_of(value)}: must be one of {listed([*choices])}")
     return value
 
 
@@ -57,7 +57,7 @@ def listed(words: Sequence[str]) -> str:
     >>> listed(["softmax", "linear, not normalised"])
     "softmax, 'linear, not normalised'"
     """
-    return ", ".join(repr(word) if "," in word else word for word in words)
+    return ", ".join(repr(word) if "," in word else word for word in map(str, require_items("words", words)))
 
 
 def require_plain(name: str, array: object) -> None:

@@ -49,6 +49,11 @@ def test_only_the_stated_shape_passes(result, name, array, shape):
     assert array.shape == (2, 3) or shape == ("n", 3) == ("n", array.shape[1])
 
 
+@fuzz(checks.listed, words=some(["softmax", "linear"]))
+def test_words_are_listed_with_commas(result, words):
+    assert result == "softmax, linear"
+
+
 @fuzz(
     checks.require_choice,
     name=st.just("value"),

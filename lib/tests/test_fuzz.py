@@ -12,7 +12,7 @@ from attnsep import arrays
 from attnsep.attention import kernels
 from attnsep.bench import measure
 from attnsep.claims import the_cards_words
-from attnsep.learn import table
+from attnsep.learn import model, table
 from attnsep.ledger import framework, graph, record, tables
 from attnsep.reportcard import cards
 from lib.tests import fuzzing
@@ -27,6 +27,7 @@ WITHOUT_ARGUMENTS = [
     kernels.usages,
     arrays.quiet,
     measure.cpu,
+    model.noting,
     table.table_path,
     table.grid_path,
     cards.cards_path,
@@ -41,7 +42,13 @@ WITH_FILES = {"bench.cost.read_result", "bench.cost.write_result", "ledger.table
 WITH_FILES |= {
     f"files.{name}" for name in ("read", "write", "require_writable", "naming", "locked", "why", "from_json", "is_same")
 }
-WITH_FILES |= {"learn.table.read_rows", "learn.table.add_row", "learn.grid.read_grid", "reportcard.cards.read_cards"}
+WITH_FILES |= {
+    "learn.table.read_rows",
+    "learn.table.add_row",
+    "learn.grid.read_grid",
+    "learn.grid.planned_seconds",
+    "reportcard.cards.read_cards",
+}
 IN_OTHER_TESTS = (
     {
         "processes.FreshProcesses.submit": "test_processes.py",

@@ -20,7 +20,7 @@ from attnsep.attention import attend, kernels
 from attnsep.bench import cost
 from attnsep.extensions import any_readout, sensitivity
 from attnsep.figures import Curve, Map, Rule, grammar
-from attnsep.learn import model, table, tasks
+from attnsep.learn import model, table, tasks, train
 from attnsep.ledger import framework, record, sampled, tables
 from attnsep.paper import gains, network, one_query, tokens
 from attnsep.probability import intervals, sign_sums
@@ -99,6 +99,17 @@ DEFINED = {name: CLAIMED[name] for name in ("id", "mark", "source", "statement",
 TABLE = {"header": ("n",), "rows": ((1,),), "about": "one", "filters": ()}
 ROW = {"task": "mqar", "kernel": "softmax", "seed": 0, "settings": {}, "steps": 1, "result": {"all": 0.5, "x": 1.0}}
 ROW |= {"versions": {}, "machine": {}, "seconds": 1.0}
+ROW["result"]["diverged"] = False
+CHOSEN = [
+    ROW
+    | {"seed": table.VALIDATION, "kernel": kernel, "settings": {"rate": rate}}
+    | {"result": {"diverged": False} | found}
+    for kernel, rate, found in (
+        ("softmax", 0.001, {"all": 0.5, "x": 0.25}),
+        ("softmax", 0.003, {"all": 0.25, "x": 0.5}),
+        ("linear", 0.01, {"all": 0.5, "x": 0.5}),
+    )
+]
 SAMPLE = {"k": 60, "draws": 100, "reached": {}}
 TOLD = {"n": 8, "d": 6, "a0": 0, "a1": "0.001", "c": "0.5", "form": "bfloat16", "kernel": "linear"}
 TOLD_OTHERWISE = {"n": 4, "d": 4, "form": "float32", "kernel": "softmax"}
@@ -304,6 +315,20 @@ POINTS = [
         {"n": 256},
     ),
     ("reportcard.cards.read_cards", cards.read_cards, {}, {"path": table.grid_path()}),
+    (
+        "learn.table.by_seed",
+        table.by_seed,
+        {"rows": [ROW, ROW | {"kernel": "linear", "result": {"all": 1.0}}], "name": "mqar", "kernel": "softmax"}
+        | {"path": ("result", "all"), "wanted": {}},
+        {"kernel": "linear", "path": ("result", "x"), "wanted": {"pairs": 3}},
+    ),
+    (
+        "learn.table.chosen_rate",
+        table.chosen_rate,
+        {"rows": CHOSEN, "name": "mqar", "kernel": "softmax", "test": "all", "wanted": {}},
+        {"kernel": "linear", "test": "x", "wanted": {"pairs": 3}},
+    ),
+    ("learn.train.record", train.record, {"lengths": [1, 2], "margins": None}, {"margins": [0.5, 0.1], "clip": 1.5}),
     (
         "learn.table.scores",
         table.scores,

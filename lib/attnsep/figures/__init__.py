@@ -20,7 +20,7 @@ from attnsep.figures.pictures import (
     placed,
     proportions,
 )
-from attnsep.figures.plots import Map, chart, firing_dots, heat_maps, images, level_maps, matrices
+from attnsep.figures.plots import Map, chart, firing_dots, forest, heat_maps, images, level_maps, matrices
 
 __all__ = [
     "Band",
@@ -39,6 +39,7 @@ __all__ = [
     "datasets",
     "eight_patterns",
     "firing_dots",
+    "forest",
     "four_layers",
     "heat_maps",
     "images",

@@ -87,6 +87,7 @@ QUANTITIES = {
     "accuracy": "accuracy",
     "best accuracy": "best accuracy of any readout",
     "right": "share of right answers",
+    "ahead": "softmax ahead by",
     "loss": "best evaluation loss",
     "recalled": "share that is recalled",
     "growth": "power of $n$ with which the gain of the mark grows",

@@ -7,6 +7,8 @@ import numpy as np
 
 from attnsep.figures._drawing import DRAWN, WIDTH, draw_curve, draw_rule, each, finished, style, typeset, wrapped
 from attnsep.figures.grammar import (
+    BOUND,
+    BOUND_DASH,
     DASHES,
     MARK,
     PLAIN,
@@ -318,6 +320,53 @@ def firing_dots(panels, *, title):
                 [], [], color=PLAIN.colour, marker="o", markerfacecolor=inside, linestyle=DASHES[data], label=label
             )
             for data, inside, label in (("D_0", "white", "on $D_0$: open"), ("D_1", PLAIN.colour, "on $D_1$: filled"))
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+        return finished(figure, title)
+
+
+def forest(panels, *, title, x):
+    """Draw differences with their intervals, question below question, beside a line at 0.
+
+    Parameters
+    ----------
+    panels : dict of str to dict of str to dict of str to (float, float, sequence of float)
+        By title, question, and mechanism: the mean of the differences, the half-width of its interval, and the single
+        differences, which are small dots.  The marker is open where the interval holds 0.
+    x : str
+        Quantity of the axis.
+    title : str
+        The question that the figure answers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    rows = max(sum(map(len, questions.values())) + len(questions) for questions in panels.values())
+    mechanisms = dict.fromkeys(name for questions in panels.values() for found in questions.values() for name in found)
+    with style() as plt:
+        size = (WIDTH, 1.3 + 0.24 * rows)
+        figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False)
+        for axis, (name, questions) in zip(axes[0], panels.items(), strict=True):
+            row, places = 0, {}
+            for question, found in questions.items():
+                places[question] = row + (len(found) - 1) / 2
+                for mechanism, (mean, half, single) in found.items():
+                    colour, marker = look_of(mechanism)
+                    axis.plot([mean - half, mean + half], [row] * 2, color=colour, linewidth=1.6)
+                    axis.plot(single, [row] * len(single), ".", color=colour, markersize=4, alpha=0.45)
+                    inside = "white" if abs(mean) <= half else colour
+                    look = {"marker": marker, "color": colour, "markerfacecolor": inside, "markersize": 6, "zorder": 4}
+                    axis.plot(mean, row, **look)
+                    row += 1
+                row += 1
+            axis.axvline(0, color=BOUND, linestyle=BOUND_DASH, linewidth=1)
+            axis.set(title=typeset(name), xlabel=axis_name(x))
+            axis.set_yticks([*places.values()], [typeset(question) for question in places])
+            axis.invert_yaxis()
+        handles = [
+            plt.Line2D([], [], color=look_of(name).colour, marker=look_of(name).marker, label=name)
+            for name in mechanisms
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
         return finished(figure, title)

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import product
 from threading import Thread
 
-from attnsep.checks import require_integer, text_of
+from attnsep.checks import require_integer, require_positive, text_of
 from attnsep.files import from_json, read, why
 from attnsep.learn.model import require_learn_kernel
 from attnsep.learn.table import RUN, run_of
@@ -26,7 +26,8 @@ def read_grid(path):
     ----------
     path : str or path
         A JSON file in UTF-8: a list of objects with ``task``, ``kernel``, ``seed`` and ``settings``, where a list of
-        values stands for each of them; no list is empty, and no object has other keys or one twice.
+        values stands for each of them; no list is empty, and no object has one key twice, or other keys but
+        ``seconds``, which says what one run takes on one core (see `planned_seconds`).
 
     Returns
     -------
@@ -38,14 +39,56 @@ def read_grid(path):
     ValueError
         If there is no such file, or it is no grid.
     """
+    return list({run_of(run): run for runs, _ in _parts(path) for run in runs}.values())
+
+
+def planned_seconds(path):
+    """Return what the runs of a grid take together, as far as its entries say it.
+
+    Parameters
+    ----------
+    path : str or path
+        As in `read_grid`.
+
+    Returns
+    -------
+    float
+        Seconds on one core: over all entries, ``seconds`` times the number of runs.
+
+    Raises
+    ------
+    ValueError
+        As in `read_grid`, or if an entry does not say it.
+
+    Examples
+    --------
+    >>> from attnsep.learn.table import grid_path
+    >>> planned_seconds(grid_path()) > 0
+    True
+    """
+    found = 0.0
+    for number, (runs, seconds) in enumerate(_parts(path), 1):
+        if seconds is None:
+            raise ValueError(f"path = {text_of(path)}: entry {number} does not say what a run takes, in seconds")
+        found += len(runs) * seconds
+    return found
+
+
+def _parts(path):
+    """Return the runs of each entry of a grid, and what it says that one takes."""
     try:
         parts = from_json(read(path))
         if not isinstance(parts, list) or not parts:
             raise ValueError(f"grid = {text_of(parts)}: must be a list of at least one object")
-        runs = [run for number, part in enumerate(parts, 1) for run in _runs(f"entry {number}", part)]
+        return [_part(f"entry {number}", part) for number, part in enumerate(parts, 1)]
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"path = {text_of(path)}: is no grid ({why(error)})") from None
-    return list({run_of(run): run for run in runs}.values())
+
+
+def _part(place, part):
+    runs = list(_runs(place, part))
+    seconds = part.get("seconds")
+    return runs, seconds if seconds is None else require_positive("seconds", seconds)
 
 
 def _runs(place, part):
@@ -55,8 +98,8 @@ def _runs(place, part):
         if key not in part:
             raise ValueError(f"{place}, key {key!r}: is missing; the keys must be {', '.join(RUN)}")
     for key in part:
-        if key not in RUN:
-            raise ValueError(f"{place}, key {text_of(key)}: must be one of {', '.join(RUN)}")
+        if key not in (*RUN, "seconds"):
+            raise ValueError(f"{place}, key {text_of(key)}: must be one of {', '.join(RUN)} or seconds")
     settings = part["settings"]
     if not isinstance(settings, dict):
         raise TypeError(f"{place}, settings = {text_of(settings)}: must be an object")

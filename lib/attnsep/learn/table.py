@@ -5,6 +5,7 @@ import math
 import shlex
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 from attnsep.checks import require_choice, require_integer, require_items, require_real, text_of
 from attnsep.files import from_json, locked, naming, read, why, write
@@ -14,6 +15,7 @@ from attnsep.learn.tasks import TASKS, task
 RUN = ("task", "kernel", "seed", "settings")
 FIELDS = {*RUN, "steps", "result", "versions", "machine", "seconds"}
 MOST_VALUES, MOST_COMPARISONS = 10, 1000
+VALIDATION = 100  # the seed with which rates are chosen, and from which nothing is reported
 
 
 def table_path():
@@ -162,7 +164,7 @@ def scores(rows, name, *, test, **wanted):
     Returns
     -------
     list of float
-        A number that was not finite counts as NaN.
+        Without the seed `VALIDATION`.  A number that was not finite counts as NaN.
 
     Raises
     ------
@@ -182,6 +184,7 @@ def scores(rows, name, *, test, **wanted):
         has = row["settings"] | {"kernel": row["kernel"]}
         if (
             row["task"] == name
+            and row["seed"] != VALIDATION
             and all(has.get(key) == value for key, value in wanted.items())
             and test in row["result"]
         ):
@@ -191,6 +194,196 @@ def scores(rows, name, *, test, **wanted):
             f"rows, name = {text_of(name)}, test = {text_of(test)}: the table has no such row with {wanted}"
         )
     return [math.nan if found[key] is None else float(found[key]) for key in sorted(found)]
+
+
+def by_seed(rows, name, kernel, path, **wanted):
+    """One number of each reported run of a kernel, by its seed.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As from `read_rows`.
+    name, kernel : str
+        The task and the kernel.
+    path : tuple of str
+        Where the number stands in the row, such as ``("result", "n = 256")`` or ``("recorded", "gradient", "median")``.
+    **wanted
+        Settings that the runs must have.
+
+    Returns
+    -------
+    dict of int to float
+        Without the seed `VALIDATION`.  NaN where a run diverged, which is a category of its own, or where the number
+        was not finite.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is no such run or number, or a seed has several.
+
+    Examples
+    --------
+    >>> row = next(row for row in read_rows() if row["task"] == "digits")
+    >>> by_seed([row], "digits", row["kernel"], ("result", "all")) == {row["seed"]: row["result"]["all"]}
+    True
+    """
+    runs = [row for row in _runs_of(rows, name, kernel, wanted) if row["seed"] != VALIDATION]
+    if not isinstance(path, tuple) or not all(isinstance(step, str) for step in path):
+        raise TypeError(f"path = {text_of(path)}: must be a tuple of texts, such as ('result', 'all')")
+    found = {}
+    for row in runs:
+        if row["seed"] in found:
+            raise ValueError(f"rows, name = {text_of(name)}: seed {row['seed']} has several runs with {wanted}")
+        found[row["seed"]] = _number(row, path)
+    if not found:
+        raise ValueError(f"rows, name = {text_of(name)}, kernel = {text_of(kernel)}: no such run with {wanted}")
+    return {seed: found[seed] for seed in sorted(found)}
+
+
+def _runs_of(rows, name, kernel, wanted):
+    require_choice("name", name, TASKS)
+    kernel = require_learn_kernel(kernel)
+    for row in _require_rows(rows):
+        alike = all(row["settings"].get(key) == value for key, value in wanted.items())
+        if (row["task"], row["kernel"]) == (name, kernel) and alike:
+            yield row
+
+
+def _number(row, path):
+    value = row
+    for step in path:
+        if not isinstance(value, dict) or step not in value:
+            raise ValueError(f"path = {text_of(path)}: a run has no {text_of(step)}")
+        value = value[step]
+    if isinstance(value, dict | str | list):
+        raise ValueError(f"path = {text_of(path)}: is no number")
+    lost = value is None or (path[0] == "result" and path[1:] != ("diverged",) and row["result"]["diverged"])
+    return math.nan if lost else float(value)
+
+
+def chosen_rate(rows, name, kernel, test, **wanted):
+    """Learning rate with which a kernel does best in the runs of the seed `VALIDATION`.
+
+    Parameters
+    ----------
+    rows, name, kernel, **wanted
+        As in `by_seed`.
+    test : str
+        Which number of the result decides; more is better.
+
+    Returns
+    -------
+    float
+        Of equal ones the smallest.  A run that diverged is worse than any other.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is no such run or number.
+
+    Examples
+    --------
+    >>> row = next(row for row in read_rows() if row["task"] == "digits")
+    >>> chosen_rate([row | {"seed": VALIDATION}], "digits", row["kernel"], "all") == row["settings"]["rate"]
+    True
+    """
+    if not isinstance(test, str):
+        raise TypeError(f"test = {text_of(test)}: must be a text")
+    found = {}
+    for row in _runs_of(rows, name, kernel, wanted):
+        if row["seed"] == VALIDATION:
+            if test not in row["result"]:
+                raise ValueError(f"test = {text_of(test)}: a run has no such number")
+            found[row["settings"]["rate"]] = _number(row, ("result", test))
+    if not found:
+        raise ValueError(f"rows, name = {text_of(name)}, kernel = {text_of(kernel)}: no run of seed {VALIDATION}")
+    return min(found, key=lambda rate: (math.inf if math.isnan(found[rate]) else -found[rate], rate))
+
+
+class Paired(NamedTuple):
+    """Two kernels compared seed by seed, as from `paired`."""
+
+    mean: float
+    half: float
+    effect: float
+    pairs: int
+    lost: int
+
+
+def paired(ones, others, comparisons=1):
+    """Differences of two kernels' numbers, seed by seed.
+
+    Parameters
+    ----------
+    ones, others : dict of int to float
+        As from `by_seed`, of the same seeds.
+    comparisons : int
+        As in `student`.
+
+    Returns
+    -------
+    Paired
+        ``mean`` of the differences ones − others and ``half`` the width of its interval, as in `interval`; ``effect``,
+        the mean over the standard deviation of the differences, which says how many times what the seeds alone make it
+        is; the number of ``pairs``, and how many were ``lost`` because one of the two diverged.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the seeds differ, or fewer than two pairs are left.
+
+    Examples
+    --------
+    >>> found = paired({0: 0.9, 1: 0.8, 2: 0.9}, {0: 0.7, 1: 0.7, 2: math.nan})
+    >>> round(found.mean, 3), round(found.effect, 3), found.pairs, found.lost
+    (0.15, 2.121, 2, 1)
+    """
+    for values, which in ((ones, "ones"), (others, "others")):
+        if not isinstance(values, dict):
+            raise TypeError(f"{which} = {text_of(values)}: must be a dict from seeds to numbers")
+    if sorted(ones) != sorted(others):
+        raise ValueError(f"ones, others: must have the same seeds, have {sorted(ones)} and {sorted(others)}")
+    differences = [ones[seed] - others[seed] for seed in sorted(ones)]
+    kept = [value for value in differences if not math.isnan(value)]
+    if len(kept) < 2:
+        raise ValueError(f"ones, others: {len(kept)} pairs are left, two are needed")
+    mean, half = interval(kept, comparisons)
+    spread = stdev(kept)
+    effect = mean / spread if spread else math.copysign(math.inf, mean) if mean else 0.0
+    return Paired(mean, half, effect, len(kept), len(differences) - len(kept))
+
+
+def prediction(values, comparisons=1):
+    """Interval in which the number of one more seed lies with probability 1 − 0.05/comparisons.
+
+    Parameters
+    ----------
+    values : sequence of float
+        As in `interval`.
+    comparisons : int
+        As in `student`; 50 make it 99.9 %.
+
+    Returns
+    -------
+    low, high : float
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `interval`.
+
+    Notes
+    -----
+    mean ± t s √(1 + 1/k), where √(1/k) is the uncertainty of the mean and 1 that of the new value.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in prediction([0.9, 0.92, 0.94])]
+    [0.821, 1.019]
+    """
+    mean, half = interval(values, comparisons)
+    half *= math.sqrt(len(values) + 1)
+    return mean - half, mean + half
 
 
 def student(degrees, comparisons=1):

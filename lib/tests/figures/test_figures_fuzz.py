@@ -170,6 +170,10 @@ FIGURES = {
         "mechanisms": some({"a": "softmax"}),
         "marked": some(1, {"a": None, "b": 0}),
     },
+    figures.forest: {
+        "panels": some({"one": {"which?": {"linear": (0.1, 0.2, [0.0, 0.2]), "elu+1": (0.5, 0.0, [0.5])}}}),
+        "x": some("ahead", "n"),
+    },
     figures.firing_dots: {
         "panels": some({p: {"softmax": {"D_0": (0.1, 0, 0.2)}, "topk:3": {"D_1": (1, 0.9, 1)}} for p in "ab"})
     },

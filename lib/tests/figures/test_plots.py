@@ -281,6 +281,20 @@ def test_firing_dots_are_filled_on_d1_and_open_and_dashed_on_d0():
     assert (is_dashed(filled), filled.get_label()) == (False, "on $D_1$: filled")
 
 
+def test_in_a_forest_an_interval_that_holds_0_is_open():
+    found = {"elu+1": (0.3, 0.1, [0.25, 0.35]), "linear": (0.05, 0.1, [0.0, 0.1])}
+    figure = figures.forest({"learnt": {"long inputs": found, "short ones": found}}, x="ahead", title="Why?")
+    (axis,) = figure.axes
+    marks = {line.get_color(): line for line in axis.get_lines() if line.get_marker() in ("^", "s")}
+    assert marks["#14532D"].get_markerfacecolor() == "#14532D"
+    assert marks[ORANGE].get_markerfacecolor() == "white"
+    bars = [line for line in axis.get_lines() if line.get_linewidth() == 1.6]
+    ends = [tuple(line.get_xdata()) for line in bars if len(line.get_xdata()) > 1]
+    assert ends == [(0.3 - 0.1, 0.3 + 0.1), (0.05 - 0.1, 0.05 + 0.1)] * 2
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["long inputs", "short ones"]
+    assert [handle.get_label() for handle in figure.legends[0].legend_handles] == ["elu+1", "linear"]
+
+
 def test_a_readers_matplotlibrc_changes_no_figure():
     def drawn():
         figure = figures.chart(FOUR, **AXES)

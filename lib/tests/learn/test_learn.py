@@ -431,6 +431,8 @@ def without(key):
         ([PART, [PART]], "entry 2 = [{"),
         *(([without(key)], f"entry 1, key '{key}': is missing; the keys must be task, ") for key in PART),
         ([PART | {"more": 1}], "entry 1, key 'more': must be one of task, kernel, seed, settings"),
+        ([PART | {"seconds": 0}], "seconds = 0: must be finite and above 0"),
+        ([PART | {"seconds": "long"}], "seconds = 'long': must be a real number"),
         ([PART | {"": 1}], "entry 1, key '': must be one of task, kernel, seed, settings"),
         *(([PART | {key: []}], f"entry 1, {key} = []: must ") for key in PART),
         ([PART, PART | {"settings": {"n": [32], "noise": []}}], "entry 2, noise = []: must have at least one value"),
@@ -446,6 +448,16 @@ def test_what_is_no_grid_is_one_sentence(tmp_path, capsys, content, message):
     said = capsys.readouterr().err
     assert f": is no grid ({message}" in said
     assert said.count("\n") == 1
+
+
+def test_a_grid_says_how_long_it_takes(tmp_path):
+    path = tmp_path / "g.json"
+    path.write_text(json.dumps([PART | {"seed": [0, 1], "seconds": 2.5}, PART | {"seed": 7, "seconds": 4}]))
+    assert grid.planned_seconds(path) == 9
+    assert len(grid.read_grid(path)) == 3
+    path.write_text(json.dumps([PART | {"seconds": 2.5}, PART]))
+    with pytest.raises(ValueError, match="entry 2 does not say what a run takes"):
+        grid.planned_seconds(path)
 
 
 @pytest.mark.parametrize(
