@@ -159,7 +159,7 @@ DRAWN = {
         (tasks.Sequences, "edge", {"n": 32, "batch": 2, "width": 2, "tests": 1}),
         (tasks.Tokens, "counting", {"n": 32, "batch": 2, "tests": 1}),
         (tasks.Retrieval, "retrieval", {"pairs": 3, "batch": 2, "width": 2, "tests": 1}),
-        (tasks.Recall, "mqar", {"pairs": 2, "batch": 2, "width": 2, "d": 3, "tests": 1}),
+        (tasks.Recall, "mqar", {"pairs": 2, "n": 32, "words": 34, "batch": 2, "width": 2, "d": 3, "tests": 1}),
     )
 }
 CLAIM = LEDGER["tensor-trick"]

@@ -338,8 +338,8 @@ POINTS = [
     (
         "learn.tasks.Recall.score",
         tasks.task("mqar", {"pairs": 1}).score,
-        {"outputs": np.eye(2)[None], "targets": np.array([[0, -1]])},
-        {"outputs": 1 - np.eye(2)[None], "targets": np.array([[1, -1]])},
+        {"outputs": np.eye(2)[None], "targets": np.array([[0, 1]])},
+        {"outputs": 1 - np.eye(2)[None], "targets": np.array([[1, 1]])},
     ),
     (
         "learn.tasks.Retrieval.draw",

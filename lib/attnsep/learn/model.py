@@ -152,7 +152,7 @@ def concentration(u):
     return xp.mean(xp.sum(share * surprise, axis=-1)), xp.mean(xp.max(share, axis=-1))
 
 
-def block(p, x, kernel, keep=None):
+def block(p, x, kernel, keep=None, asked=None):
     """One transformer block: attention, then a ReLU layer in every row.
 
     Parameters
@@ -164,10 +164,12 @@ def block(p, x, kernel, keep=None):
         Tokens.
     kernel, keep
         As in `weights`.
+    asked : array of int, shape (batch, rows), optional
+        The rows that are wanted; left out, all of them.
 
     Returns
     -------
-    array, shape (batch, n, d)
+    array, shape (batch, n, d), or (batch, rows, d) where rows are asked for
 
     Notes
     -----
@@ -185,8 +187,10 @@ def block(p, x, kernel, keep=None):
     xp = array_namespace(x)
     full = "before" in p
     seen = _norm(xp, x, p["before"]) if full else x
-    q, k, v = (xp.matmul(seen, p[name]) for name in "qkv")
-    mixed = xp.matmul(weights(q, k, kernel, keep), v)
+    k, v = (xp.matmul(seen, p[name]) for name in "kv")
+    if asked is not None:
+        x, seen = (xp.take_along_axis(rows, asked[:, :, None], axis=1) for rows in (x, seen))
+    mixed = xp.matmul(weights(xp.matmul(seen, p["q"]), k, kernel, keep), v)
     x = x + mixed if full else mixed
     hidden = xp.matmul(_norm(xp, x, p["between"]) if full else x, p["up"]) + p["bias"]
     hidden = xp.matmul(xp.maximum(hidden, xp.zeros_like(hidden)), p["down"])

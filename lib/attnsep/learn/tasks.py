@@ -22,7 +22,7 @@ from attnsep.learn.model import BLOCKS, block, gaussian, initial_block, weights
 from attnsep.paper.tokens import TokenData
 
 MOST = {"steps": 10**6, "batch": 4096, "every": 10**5, "layers": 8, "d": 1024, "width": 1024, "n": 4096, "pairs": 1024}
-MOST |= {"tests": 10**5, "asked": 1024}
+MOST |= {"tests": 10**5, "asked": 1024, "words": 2**16}
 MISSING = 'comes with the extra learn: pip install ".[learn]" in the folder of the book'
 LEAST = {"steps": 0, "d": 3, "n": 32}
 STARTS = ("uniform", "xavier")
@@ -571,16 +571,20 @@ def _rows(xp, table, index):
 
 @dataclass(frozen=True, kw_only=True)
 class Recall(Task):
-    """Multi-query associative recall (MQAR), reduced: K pairs, then each key once more; name its value there.
+    """Multi-query associative recall (MQAR): K pairs, then each key once more; name its value there.
 
     Parameters
     ----------
     pairs : int
-        K.  A sequence has 4K tokens: k_1 v_1 … k_K v_K, then 2K places for the questions.
+        K.
+    n : int
+        Length of a sequence, even and at least 4K: k_1 v_1 … k_K v_K, then n − 2K places for the questions.
+    words : int
+        Size of the vocabulary, even and above n: keys are words 1, …, words/2 − 1, values those from words/2 on.
     d : int
         Width of the tokens.
     width : int
-        Width of queries and keys: the number of features of elu+1.
+        m, the width of queries and keys: the number of features of elu+1.
     tests : int
         Sequences in the test.
     steps, batch, rate, every, clip
@@ -588,15 +592,19 @@ class Recall(Task):
 
     Notes
     -----
-    Half of the 8K words are keys, half values; word 0 fills the empty places.  The keys and values of a sequence
-    differ.  The places of the questions have gaps g = 1, …, 2K behind the pairs, drawn without replacement with
-    p ∝ 0.01·g^{−0.99}.  Only the questions count.  After Arora et al. (2023), with smaller sizes; there questions stand
-    at every second place, and random words fill the others.  Here each token also sees the embedding of the token
-    before it, so that one layer can suffice.
+    The keys of a sequence differ, and so do its values.  A question, which is a key, stands at place 2K + 2(g − 1)
+    (the first place is 0), with gaps g = 1, …, (n − 2K)/2 drawn without replacement with p ∝ 0.01·g^{−0.99}.  All other
+    places behind the pairs have random words of the whole vocabulary.  Only the questions count.  The data are those of
+    Arora et al. (2023) and their public code https://github.com/HazyResearch/zoology, but for the vocabulary, which has
+    8192 words there.  The model is another one.  Theirs has two layers without a ReLU layer, learnt positions, and at
+    least 64 entries in queries, keys and tokens alike.  Ours is one `model.block`, where each token also sees the
+    embedding of the token before it: that is what a first layer would have to learn.
     """
 
-    pairs: int = 8
-    d: int = 32
+    pairs: int = 4
+    n: int = 64
+    words: int = 512
+    d: int = 64
     width: int = 8
     tests: int = 500
     batch: int = 32
@@ -605,10 +613,12 @@ class Recall(Task):
 
     name: ClassVar[str] = "mqar"
 
-    @property
-    def words(self):
-        """Size of the vocabulary, 8K; keys lie below 4K, values from there on."""
-        return 8 * self.pairs
+    def __post_init__(self):
+        super().__post_init__()
+        for name, least in (("n", 4 * self.pairs), ("words", self.n + 2)):
+            if (value := getattr(self, name)) % 2 or value < least:
+                why = "a question for each of its pairs" if name == "n" else f"words for n = {self.n} places"
+                raise ValueError(f"{name} = {value}: must be even and at least {least}, so that there are {why}")
 
     def initial(self, rng):
         """Draw the model's parameters: two embeddings, one full block, one linear map."""
@@ -630,50 +640,51 @@ class Recall(Task):
         Returns
         -------
         inputs : dict of numpy.ndarray
-            ``x`` (count, 4K), words.
-        targets : numpy.ndarray of int, shape (count, 4K)
-            The value where a key is asked for, else -1.
+            ``x`` (count, n), words, and ``asked`` (count, K), the place where each key is asked for.
+        targets : numpy.ndarray of int, shape (count, K)
+            The value of each key.
         """
         require_generator(rng)
         count = self.batch if count is None else require_integer("count", count, least=1, most=10**5)
-        K, half = self.pairs, self.words // 2
-        keys = 1 + np.argsort(rng.random((count, half - 1)), axis=1)[:, :K]
-        values = half + np.argsort(rng.random((count, half)), axis=1)[:, :K]
-        x = np.zeros((count, 4 * K), np.int32)
+        K, half, gaps = self.pairs, self.words // 2, self.n // 2 - self.pairs
+        x = rng.integers(self.words, size=(count, self.n), dtype=np.int32)
+        keys = 1 + _some(rng, count, half - 1, K)
+        values = half + _some(rng, count, half, K)
         x[:, 0 : 2 * K : 2], x[:, 1 : 2 * K : 2] = keys, values
-        p = np.arange(1, 2 * K + 1) ** -0.99
         # Gumbel noise: the K largest of log p + noise are draws without replacement.
-        places = 2 * K + np.argsort(-np.log(p) - rng.gumbel(size=(count, 2 * K)), axis=1)[:, :K]
-        targets = np.full((count, 4 * K), -1, np.int32)
-        np.put_along_axis(x, places, keys.astype(np.int32), axis=1)
-        np.put_along_axis(targets, places, values.astype(np.int32), axis=1)
-        return {"x": x}, targets
+        noise = -0.99 * np.log(np.arange(1, gaps + 1)) + rng.gumbel(size=(count, gaps))
+        asked = 2 * K + 2 * np.argsort(-noise, axis=1)[:, :K].astype(np.int32)
+        np.put_along_axis(x, asked, keys, axis=1)
+        return {"x": x, "asked": asked}, values
 
     def held_out(self, rng):
         """Draw the tests: ``tests`` new sequences."""
         return {"all": self.draw(rng, self.tests)}
 
     def predict(self, p, inputs, kernel):
-        """Return the scores of all words at every place, shape (count, 4K, 8K); a place sees those up to itself."""
-        words = inputs["x"]
+        """Return the scores of all words at each question, shape (count, K, words); a place sees those up to itself."""
+        words, asked = inputs["x"], inputs["asked"]
         xp = array_namespace(words)
         before = _rows(xp, p["previous"], words)
         before = xp.concat([xp.zeros_like(before[:, :1, :]), before[:, :-1, :]], axis=1)
         x = _rows(xp, p["embed"], words) + before
-        place = xp.arange(x.shape[1])
-        for part in p["blocks"]:
-            x = block(part, x, kernel, place[:, None] >= place[None, :])
-        return xp.matmul(x, p["head"]) + p["bias"]
+        (part,) = p["blocks"]
+        seen = asked[:, :, None] >= xp.arange(words.shape[1], dtype=asked.dtype)
+        return xp.matmul(block(part, x, kernel, seen, asked), p["head"]) + p["bias"]
 
     def loss(self, outputs, targets):
         """Return the mean cross-entropy over the questions, in nats."""
         return cross_entropy(outputs, targets)
 
     def score(self, outputs, targets):
-        """Return for each sequence the share of its questions that are answered rightly."""
+        """Return for each question whether it is answered rightly; never where a score is not finite."""
         xp = array_namespace(outputs)
-        right = (xp.argmax(outputs, axis=-1) == targets) & xp.all(xp.isfinite(outputs), axis=-1)
-        return xp.sum(xp.astype(right, outputs.dtype), axis=-1) / self.pairs
+        return (xp.argmax(outputs, axis=-1) == targets) & xp.all(xp.isfinite(outputs), axis=-1)
+
+
+def _some(rng, count, size, chosen):
+    """Return for each of `count` rows some numbers of 0, …, size − 1, drawn without replacement."""
+    return np.argsort(rng.random((count, size)), axis=1)[:, :chosen].astype(np.int32)
 
 
 TASKS = {kind.name: kind for kind in (Edge, Counting, Retrieval, Recall, Digits)}

@@ -229,27 +229,28 @@ def test_retrieval_answers_with_weighted_unit_vectors(rng, kernel, several):
 
 
 def test_mqar_asks_for_every_key_once(rng):
-    chosen = task("mqar", {"pairs": 4})
+    chosen = task("mqar", {"pairs": 4, "n": 32, "words": 64})
     inputs, targets = chosen.draw(rng, count=30)
-    for x, y in zip(inputs["x"], targets, strict=True):
+    for x, asked, y in zip(inputs["x"], inputs["asked"], targets, strict=True):
         memory = dict(zip(x[0:8:2], x[1:8:2], strict=True))
-        asked = np.flatnonzero(y >= 0)
-        assert asked.min() >= 8
-        assert sorted(x[asked]) == sorted(memory)
-        assert [memory[key] for key in x[asked]] == list(y[asked])
-        assert not np.delete(x[8:], asked - 8).any()
-        assert max(memory) < 16 <= min(memory.values())
+        assert [*memory] == [*x[asked]]
+        assert [*memory.values()] == [*y]
         assert min(memory) > 0
+        assert max(memory) < 32 <= min(y)
+        assert len(set(y)) == 4
+        assert asked.min() >= 8
+        assert not (asked % 2).any()
 
 
 def test_a_place_in_mqar_sees_what_came_before_and_no_more(rng):
     chosen = task("mqar", {"pairs": 4})
-    p, (inputs, _) = chosen.initial(rng), chosen.draw(rng, count=2)
-    changed = {"x": inputs["x"].copy()}
-    changed["x"][:, 9] = 5
+    p, (inputs, _) = chosen.initial(rng), chosen.draw(rng, count=40)
+    changed = inputs | {"x": inputs["x"].copy()}
+    changed["x"][:, 13] ^= 1
     before, after = (chosen.predict(p, x, "softmax") for x in (inputs, changed))
-    assert (before[:, :9] == after[:, :9]).all()
-    assert (before[:, 9:] != after[:, 9:]).any()
+    earlier = inputs["asked"] < 13
+    assert (before[earlier] == after[earlier]).all()
+    assert (before[~earlier] != after[~earlier]).any(axis=1).all()
 
 
 def test_digits_are_split_by_seed_and_never_overlap():
@@ -276,7 +277,7 @@ def test_cross_entropy_is_minus_the_logarithm_of_the_right_share(rng):
 def test_what_is_not_finite_is_never_right():
     outputs, y = np.array([[1.0, 0.0], [np.nan, 0.0], [1.0, -np.inf]]), np.zeros(3, int)
     assert task("edge").score(outputs, y).tolist() == [True, False, False]
-    assert task("mqar", {"pairs": 1}).score(outputs[:, None], y[:, None]).tolist() == [1, 0, 0]
+    assert task("mqar", {"pairs": 1}).score(outputs[:, None], y[:, None]).tolist() == [[True], [False], [False]]
 
 
 @pytest.mark.parametrize(
@@ -290,6 +291,9 @@ def test_what_is_not_finite_is_never_right():
         ("edge", {"a0": "x"}, "a0 = 'x'"),
         ("edge", {"block": "half"}, "block = 'half'"),
         ("mqar", {"pairs": 0}, "pairs = 0"),
+        ("mqar", {"pairs": 17}, "n = 64: must be even and at least 68, so that there are a question"),
+        ("mqar", {"n": 65}, "n = 65: must be even"),
+        ("mqar", {"words": 64}, "words = 64: must be even and at least 66, so that there are words for n = 64 places"),
         ("mqar", {"steps": 150}, "steps = 150: must be a multiple of every = 100"),
         ("retrieval", {"rate": 0}, "rate = 0.0"),
         ("retrieval", {"steps": "many"}, "steps = 'many': must be an integer"),

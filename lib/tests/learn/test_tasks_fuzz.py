@@ -34,7 +34,7 @@ for kind, more in (
     (tasks.Edge, WIDTHS | DATA | {"a0": STRENGTH}),
     (tasks.Digits, WIDTHS),
     (tasks.Retrieval, WIDTHS | {"pairs": some(1, 20), "start": some("uniform", "xavier"), "asked": some(1, 200)}),
-    (tasks.Recall, WIDTHS | {"pairs": some(1, 20), "d": some(3, 8)}),
+    (tasks.Recall, WIDTHS | {"pairs": some(1, 8), "n": some(32, 64), "words": some(66, 512), "d": some(3, 8)}),
 ):
 
     @fuzz(kind, **BUDGET, **more, about_several=True)

@@ -139,32 +139,43 @@ def test_keys_meet_values_at_random_and_so_does_the_question(rng):
 
 
 def test_mqar_is_what_its_notes_say(rng):
-    """8K words: 0 is empty, keys lie below 4K and values from there on; each value can be that of each question."""
-    chosen = task("mqar", {"pairs": 2})
+    """Keys lie below half of the words, without word 0, values from there on; any value can be that of any question."""
+    chosen = task("mqar", {"pairs": 2, "n": 32, "words": 34})
     inputs, targets = chosen.draw(rng, count=4 * COUNT)
-    x = inputs["x"]
-    uniform(x[:, 0], range(1, 8), "a key")
-    uniform(x[:, 1], range(8, 16), "a value")
+    x, asked = inputs["x"], inputs["asked"]
+    uniform(x[:, 0], range(1, 17), "a key")
+    uniform(x[:, 1], range(17, 34), "a value")
     for j in (0, 1):  # the other one of the same sequence differs
         assert np.all(x[:, j] != x[:, 2 + j])
-        uniform((x[:, 2 + j] - x[:, j]) % (7 + j), range(1, 7 + j), "what follows a word")
-    for place in range(4, 8):
-        asked = targets[:, place] >= 0
-        uniform(targets[asked, place], range(8, 16), f"the answer at place {place}")
-        alike(x[asked, place], targets[asked, place], "mqar: the key that is asked for")
-    first = x[:, 4:] == x[:, :1]  # where the first key is asked for, the second pair's value says nothing
-    alike(x[:, 3], np.where(first, targets[:, 4:], 0).sum(axis=1) % 2, "mqar: another value")
+        uniform((x[:, 2 + j] - x[:, j]) % (16 + j), range(1, 16 + j), "what follows a word")
+    assert np.array_equal(np.take_along_axis(x, asked, axis=1), x[:, :4:2])
+    assert np.array_equal(targets, x[:, 1:4:2])
+    other = np.ones_like(x, bool)
+    other[:, :4] = False
+    np.put_along_axis(other, asked, False, axis=1)
+    assert other.sum() == 26 * len(x)
+    for place in range(4, 32):
+        uniform(x[other[:, place], place], range(34), f"the random word at place {place}")
+    for place in range(4, 32, 2):
+        here = asked[:, 0] == place
+        uniform(targets[here, 0], range(17, 34), f"the answer at place {place}")
+        alike(x[here, 0], targets[here, 0], "mqar: the key that is asked for")
+    alike(np.where(other, x, 0), targets[:, 0], "mqar: a random word")
+    alike(x[:, 3], targets[:, 0] % 2, "mqar: another value")
 
 
 def test_the_gaps_of_mqar_are_drawn_without_replacement(rng):
-    inputs, targets = task("mqar", {"pairs": 2}).draw(rng, count=4 * COUNT)
-    p = np.arange(1, 5) ** -0.99
+    """Their code draws one gap after the other with p ∝ 0.01·g^(-0.99); a gap is two places long."""
+    chosen = task("mqar", {"pairs": 2, "n": 32, "words": 34})
+    asked = chosen.draw(rng, count=4 * COUNT)[0]["asked"]
+    p = 0.01 * np.arange(1, 15) ** -0.99
     p /= p.sum()
-    first, second = ((inputs["x"][:, 4:] == inputs["x"][:, k : k + 1]) for k in (0, 2))
+    first, second = ((asked[:, j, None] == 4 + 2 * np.arange(14)) for j in (0, 1))
+    assert np.all(first.sum(axis=1) + second.sum(axis=1) == 2)
     on_average(first, p, np.sqrt(p * (1 - p)), "the gap of the first question")
-    behind = np.array([sum(p[i] * p[j] / (1 - p[i]) for i in range(4) if i != j) for j in range(4)])
+    behind = np.array([sum(p[i] * p[j] / (1 - p[i]) for i in range(14) if i != j) for j in range(14)])
     on_average(second, behind, np.sqrt(behind * (1 - behind)), "the gap of the second question")
-    assert np.array_equal(first | second, targets[:, 4:] >= 0)
+    assert not np.any(first & second)
 
 
 # Digits

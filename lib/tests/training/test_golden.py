@@ -16,7 +16,7 @@ SMALL = {
     "edge": {"n": 32, "batch": 8, "tests": 20, "width": 4, "block": "bare"},
     "counting": {"n": 32, "batch": 8, "tests": 20, "width": 4, "block": "bare"},
     "retrieval": {"pairs": 5, "batch": 8, "tests": 20, "width": 4},
-    "mqar": {"pairs": 2, "batch": 8, "tests": 20, "width": 4, "d": 6},
+    "mqar": {"pairs": 2, "n": 32, "words": 40, "batch": 8, "tests": 20, "width": 4, "d": 6},
     "digits": {"batch": 8, "tests": 20, "width": 4, "layers": 1},
 }
 # Losses on the tests after 20 steps, as trained on an AMD EPYC with JAX 0.10.2.  With initial parameters that are
@@ -30,7 +30,7 @@ GOLDEN = {
     ("retrieval", "softmax"): [0.225159, 0.151307, 0.153566],
     ("retrieval", "linear"): [1.008961, 0.636954, 0.590526],
     ("retrieval", "elu+1"): [0.347946, 0.318001, 0.318361],
-    ("mqar", "softmax"): [2.620151],
+    ("mqar", "softmax"): [3.674436],
     ("digits", "elu+1"): [2.201548],
 }
 TOLERANCE = 2e-4
@@ -132,6 +132,7 @@ def walked(monkeypatch):
         row = train(Noted(**chosen.settings), kernel, seed, **more)
         return row, walk
 
+    training._libraries()  # first, because Optax compiles as it loads
     monkeypatch.setattr(jax, "jit", lambda function: function)
     monkeypatch.setattr(training, "_advance", advance)
     monkeypatch.setattr(training, "_mean_score", score)

@@ -23,7 +23,7 @@ from attnsep.learn.train import train
 TINY = {"pairs": 4, "width": 4, "steps": 40, "every": 20, "tests": 3}
 LONG = {
     "retrieval": {"pairs": 5, "batch": 4, "tests": 2, "width": 4},
-    "mqar": {"pairs": 3, "batch": 4, "tests": 5, "width": 4, "d": 6},
+    "mqar": {"pairs": 3, "n": 32, "words": 40, "batch": 4, "tests": 5, "width": 4, "d": 6},
 }
 
 

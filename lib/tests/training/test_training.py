@@ -22,7 +22,7 @@ SMALL = {
     "edge": {"n": 32, "batch": 4, "tests": 5, "width": 4, "layers": 2},
     "counting": {"n": 32, "batch": 4, "tests": 5, "width": 4, "block": "bare"},
     "retrieval": {"pairs": 5, "batch": 4, "tests": 2, "width": 4},
-    "mqar": {"pairs": 3, "batch": 4, "tests": 5, "width": 4, "d": 6},
+    "mqar": {"pairs": 3, "n": 32, "words": 40, "batch": 4, "tests": 5, "width": 4, "d": 6},
     "digits": {"batch": 4, "tests": 5, "width": 4, "layers": 1},
 }
 TINY = {"pairs": 4, "width": 4, "steps": 40, "every": 20, "tests": 3}
@@ -266,7 +266,7 @@ def test_a_loss_that_is_not_finite_is_noted_and_leaves_the_parameters_alone():
 def test_however_many_steps_are_not_finite_in_a_row_none_is_taken():
     kind = TASKS["mqar"]
     lost = type("Lost", (kind,), {"loss": lambda self, outputs, targets: np.nan * kind.loss(self, outputs, targets)})
-    settings = {"pairs": 2, "d": 4, "width": 2, "tests": 40, "every": 10}
+    settings = {"pairs": 2, "n": 32, "words": 40, "d": 4, "width": 2, "tests": 40, "every": 10}
     before, after = (train(lost(steps=steps, **settings), "softmax", 0)["result"] for steps in (0, 20))
     assert after == before | {"diverged": True}, "the parameters are not those from before"
 
