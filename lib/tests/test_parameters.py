@@ -299,7 +299,7 @@ POINTS = [
         "learn.model.block",
         model.block,
         {"p": BLOCK, "x": A[None], "kernel": "softmax"},
-        {"kernel": "linear", "keep": KEEP},
+        {"kernel": "linear", "keep": KEEP, "asked": np.array([[1, 0]])},
     ),
     (
         "learn.model.weights",
@@ -340,6 +340,12 @@ POINTS = [
         tasks.task("mqar", {"pairs": 1}).score,
         {"outputs": np.eye(2)[None], "targets": np.array([[0, 1]])},
         {"outputs": 1 - np.eye(2)[None], "targets": np.array([[1, 1]])},
+    ),
+    (
+        "learn.tasks.Recall",
+        lambda **settings: tasks.task("mqar", settings).draw(np.random.default_rng(1)),
+        {"pairs": 4, "n": 32},
+        {"n": 34},
     ),
     (
         "learn.tasks.Retrieval.draw",

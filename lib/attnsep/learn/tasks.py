@@ -1,8 +1,10 @@
 """Tasks for trained models: settings that turn a generator into data, and the model and loss that belong to them."""
 
 import math
+import statistics
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
+from itertools import chain, islice, repeat
 from typing import ClassVar
 
 import numpy as np
@@ -22,9 +24,9 @@ from attnsep.learn.model import BLOCKS, block, gaussian, initial_block, weights
 from attnsep.paper.tokens import TokenData
 
 MOST = {"steps": 10**6, "batch": 4096, "every": 10**5, "layers": 8, "d": 1024, "width": 1024, "n": 4096, "pairs": 1024}
-MOST |= {"tests": 10**5, "asked": 1024, "words": 2**16}
+MOST |= {"tests": 10**5, "asked": 1024, "words": 2**16, "depth": 10, "args": 10}
 MISSING = 'comes with the extra learn: pip install ".[learn]" in the folder of the book'
-LEAST = {"steps": 0, "d": 3, "n": 32}
+LEAST = {"steps": 0, "d": 3, "n": 32, "args": 2}
 STARTS = ("uniform", "xavier")
 
 
@@ -160,7 +162,6 @@ class Sequences(Task):
     channels: ClassVar[int] = 1
     classes: ClassVar[int] = 2
     positions: ClassVar[int] = 0
-    sees: ClassVar[str] = "rows"
 
     def __post_init__(self):
         super().__post_init__()
@@ -415,6 +416,111 @@ class Digits(Sequences):
             return examples(rng.choice(order[self.tests :], self.batch))
 
         return draw, {"all": examples(order[: self.tests])}
+
+
+WORDS = (*map(str, range(10)), "[MIN", "[MAX", "[MED", "[SM", "]")
+VALUES = {
+    "[MIN": min,
+    "[MAX": max,
+    "[MED": lambda values: int(statistics.median(values)),
+    "[SM": lambda values: sum(values) % 10,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOps(Sequences):
+    """Short ListOps: nested lists of digits, such as [MAX 3 [SM 4 9 ] 1 ], whose value, a digit, is the class.
+
+    Parameters
+    ----------
+    n : int
+        Length: an expression has fewer than n tokens and more than n/4.
+    depth : int
+        Levels: the list is the first, and the last has only digits.
+    args : int
+        Most arguments of an operator, at least 2.
+    tests : int
+        Expressions in the test, all different; no expression of the test is trained on.
+    layers, width, block
+        As in `Sequences`; a place has a learnt embedding.
+    steps, batch, rate, every, clip
+        As in `Task`.
+
+    Notes
+    -----
+    Rules of Nangia and Bowman (2018), as in the public code https://github.com/google-research/long-range-arena: 2 to
+    ``args`` arguments, each of which is a list with probability ¼ unless it is on the last level, all else equally
+    likely; MIN, MAX, MED (the median, rounded down) and SM (the sum modulo 10).  There an expression has 500 to 2000
+    tokens, up to ten levels and up to ten arguments: this task is a short one, and none of that benchmark.
+    """
+
+    n: int = 128
+    depth: int = 4
+    args: int = 10
+    tests: int = 500
+    layers: int = 2
+    width: int = 32
+    batch: int = 32
+    steps: int = 1000
+    rate: float = 0.003
+
+    name: ClassVar[str] = "listops"
+    channels: ClassVar[int] = len(WORDS)
+    classes: ClassVar[int] = 10
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_integer("tests", self.tests, least=1, most=10**4)
+        if self.args ** (self.depth - 1) < self.n:
+            why = f"args to the power depth - 1 must be at least n = {self.n}, or too few expressions are long enough"
+            raise ValueError(f"args = {self.args}, depth = {self.depth}: {why}")
+
+    @property
+    def positions(self):
+        """Number of places, n."""
+        return self.n
+
+    def source(self, rng):
+        """Draw the tests, and train on other expressions; see `Task.source`."""
+        require_generator(rng)
+        tests = {}
+        draws = self._expressions(rng)
+        while len(tests) < self.tests:
+            words, value = next(draws)
+            tests[tuple(words)] = value
+
+        def draw(rng):
+            new = (found for found in self._expressions(require_generator(rng)) if tuple(found[0]) not in tests)
+            return self._examples(list(islice(new, self.batch)))
+
+        return draw, {"all": self._examples(list(tests.items()))}
+
+    def _expressions(self, rng):
+        """Yield the words of expressions of the right length, as numbers, with their values."""
+        numbers = chain.from_iterable(rng.random(1024).tolist() for _ in repeat(None))
+
+        def tree(level):
+            if level == self.depth or (level > 1 and next(numbers) > 0.25):
+                digit = int(10 * next(numbers))
+                return [digit], digit
+            operator = 10 + int(len(VALUES) * next(numbers))
+            parts = [tree(level + 1) for _ in range(2 + int((self.args - 1) * next(numbers)))]
+            value = VALUES[WORDS[operator]]([value for _, value in parts])
+            return [operator, *chain.from_iterable(words for words, _ in parts), len(WORDS) - 1], value
+
+        while True:
+            words, value = tree(1)
+            if self.n / 4 < len(words) < self.n:
+                yield words, value
+
+    def _examples(self, found):
+        """Return expressions as inputs, filled up with the closing bracket, and their values."""
+        length = np.array([len(words) for words, _ in found])
+        words = np.full((len(found), self.n), len(WORDS) - 1)
+        for row, (some, _) in zip(words, found, strict=True):
+            row[: len(some)] = some
+        inputs = {"x": np.eye(len(WORDS), dtype=np.float32)[words], "keep": np.arange(self.n) < length[:, None]}
+        return inputs, np.array([value for _, value in found], np.int32)
 
 
 # Recall
@@ -687,4 +793,4 @@ def _some(rng, count, size, chosen):
     return np.argsort(rng.random((count, size)), axis=1)[:, :chosen].astype(np.int32)
 
 
-TASKS = {kind.name: kind for kind in (Edge, Counting, Retrieval, Recall, Digits)}
+TASKS = {kind.name: kind for kind in (Edge, Counting, Retrieval, Recall, Digits, ListOps)}

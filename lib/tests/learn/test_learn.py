@@ -293,6 +293,8 @@ def test_what_is_not_finite_is_never_right():
         ("mqar", {"pairs": 0}, "pairs = 0"),
         ("mqar", {"pairs": 17}, "n = 64: must be even and at least 68, so that there are a question"),
         ("mqar", {"n": 65}, "n = 65: must be even"),
+        ("listops", {"args": 3}, "args = 3, depth = 4: args to the power depth - 1 must be at least n = 128"),
+        ("listops", {"tests": 10001}, "tests = 10001"),
         ("mqar", {"words": 64}, "words = 64: must be even and at least 66, so that there are words for n = 64 places"),
         ("mqar", {"steps": 150}, "steps = 150: must be a multiple of every = 100"),
         ("retrieval", {"rate": 0}, "rate = 0.0"),

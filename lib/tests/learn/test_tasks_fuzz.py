@@ -33,6 +33,7 @@ for kind, more in (
     (tasks.Counting, WIDTHS | DATA),
     (tasks.Edge, WIDTHS | DATA | {"a0": STRENGTH}),
     (tasks.Digits, WIDTHS),
+    (tasks.ListOps, WIDTHS | {"n": some(32, 64), "depth": some(4, 5), "args": some(4, 10)}),
     (tasks.Retrieval, WIDTHS | {"pairs": some(1, 20), "start": some("uniform", "xavier"), "asked": some(1, 200)}),
     (tasks.Recall, WIDTHS | {"pairs": some(1, 8), "n": some(32, 64), "words": some(66, 512), "d": some(3, 8)}),
 ):
@@ -49,9 +50,11 @@ def test_a_source_draws_batches_and_tests(result, self, rng):
     assert len(draw(rng)[1]) == self.batch
 
 
-@fuzz(tasks.Digits.source, self=some(tasks.task("digits", {"batch": 3})), rng=RNG, inputs=2)
-def test_digits_are_drawn_in_batches(result, self, rng):
-    assert len(result[0](rng)[1]) == 3
+for kind, name in ((tasks.Digits, "digits"), (tasks.ListOps, "listops")):
+
+    @fuzz(kind.source, self=some(tasks.task(name, {"batch": 3, "tests": 2})), rng=RNG, inputs=2)
+    def test_what_has_a_split_is_drawn_in_batches(result, self, rng):
+        assert len(result[0](rng)[1]) == 3
 
 
 for kind, self in DRAWN.items():

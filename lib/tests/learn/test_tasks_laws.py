@@ -200,6 +200,105 @@ def test_digits_are_those_of_scikit_learn_with_their_labels():
     on_average(np.array(order)[:, None], 898, 1797 / math.sqrt(12), "where the tests stand in scikit-learn's list")
 
 
+# Short ListOps
+
+
+OPERATORS = {"[MIN": min, "[MAX": max, "[MED": lambda x: int(np.median(x)), "[SM": lambda x: sum(x) % 10}
+
+
+def words_of(inputs):
+    """Return the words of expressions up to their ends."""
+    return [
+        [tasks.WORDS[k] for k in np.argmax(x, axis=1)[keep]]
+        for x, keep in zip(inputs["x"], inputs["keep"], strict=True)
+    ]
+
+
+def lists(words):
+    """Return what the words of an expression say, as nested lists."""
+    open_lists = [[]]
+    for word in words:
+        if word == "]":
+            inner = open_lists.pop()
+            open_lists[-1].append(inner)
+        elif word in OPERATORS:
+            open_lists.append([word])
+        else:
+            open_lists[-1].append(int(word))
+    ((found,),) = open_lists
+    return found
+
+
+def value_of(found):
+    return OPERATORS[found[0]]([value_of(x) for x in found[1:]]) if isinstance(found, list) else found
+
+
+def depth_of(found):
+    return 1 + max(map(depth_of, found[1:])) if isinstance(found, list) else 1
+
+
+def expression(rng, level=1):
+    """Draw nested lists by the public rules: at the last of 4 levels a digit, else a list with probability ¼."""
+    if level == 4 or (level > 1 and rng.random() >= 0.25):
+        return int(rng.integers(10))
+    return [str(rng.choice([*OPERATORS])), *(expression(rng, level + 1) for _ in range(rng.integers(2, 11)))]
+
+
+def flat(found):
+    return [found[0], *(word for x in found[1:] for word in flat(x)), "]"] if isinstance(found, list) else [str(found)]
+
+
+def test_the_values_of_expressions_are_theirs(rng):
+    draw, tests = task("listops", {"tests": 300}).source(rng)
+    for inputs, targets in (tests["all"], draw(rng)):
+        for words, value in zip(words_of(inputs), targets, strict=True):
+            found = lists(words)
+            assert flat(found) == words
+            assert value_of(found) == value
+            assert depth_of(found) <= 4
+            assert 32 < len(words) < 128
+            assert max(map(len, nested(found))) <= 1 + 10
+    assert value_of(lists(["[MAX", "3", "[SM", "4", "9", "]", "1", "]"])) == 3
+
+
+def nested(found):
+    return [found, *(inner for x in found[1:] for inner in nested(x))] if isinstance(found, list) else []
+
+
+def test_expressions_have_the_law_of_the_public_rules(rng):
+    """Beside a second generator of the rules, whose expressions are also kept by their length."""
+    _, tests = task("listops", {"tests": COUNT}).source(rng)
+    wanted = []
+    while len(wanted) < COUNT:
+        words = flat(expression(rng))
+        wanted += [words] if 32 < len(words) < 128 else []
+
+    def features(words):
+        inner = nested(lists(words))
+        values = [value_of(x) for x in inner]
+        counts = [words.count(word) for word in tasks.WORDS]
+        widths = [len(x) - 1 for x in inner]
+        own = [value_of(lists(words)) == value for value in range(10)]
+        return [*counts, *own, len(words), np.mean(widths), np.mean(values), len(lists(words)), words[0] == "[MED"]
+
+    x, y = (np.array([features(words) for words in found], float) for found in (words_of(tests["all"][0]), wanted))
+    spread = np.sqrt((x.var(axis=0) + y.var(axis=0)) / COUNT)
+    assert np.all(np.abs(x.mean(axis=0) - y.mean(axis=0)) <= SIGMA * spread)
+
+
+def test_no_expression_of_the_test_is_trained_on():
+    """Even where the training's generator begins as that of the tests did."""
+    draw, tests = task("listops", {"tests": 50, "batch": 60}).source(np.random.default_rng(1))
+    examined = {tuple(words) for words in words_of(tests["all"][0])}
+    assert len(examined) == 50
+    _, more = task("listops", {"tests": 60}).source(np.random.default_rng(1))
+    same = {tuple(words) for words in words_of(more["all"][0])}
+    assert examined < same
+    trained = {tuple(words) for words in words_of(draw(np.random.default_rng(1))[0])}
+    assert same - examined < trained
+    assert not trained & examined
+
+
 # The model's first parameters
 
 

@@ -24,6 +24,7 @@ SMALL = {
     "retrieval": {"pairs": 5, "batch": 4, "tests": 2, "width": 4},
     "mqar": {"pairs": 3, "n": 32, "words": 40, "batch": 4, "tests": 5, "width": 4, "d": 6},
     "digits": {"batch": 4, "tests": 5, "width": 4, "layers": 1},
+    "listops": {"n": 32, "batch": 4, "tests": 5, "width": 4, "layers": 1},
 }
 TINY = {"pairs": 4, "width": 4, "steps": 40, "every": 20, "tests": 3}
 
