@@ -88,6 +88,7 @@ QUANTITIES = {
     "best accuracy": "best accuracy of any readout",
     "right": "share of right answers",
     "ahead": "softmax ahead by",
+    "largest weight": "largest weight in a row",
     "loss": "best evaluation loss",
     "recalled": "share that is recalled",
     "growth": "power of $n$ with which the gain of the mark grows",

@@ -243,9 +243,12 @@ def by_seed(rows, name, kernel, path, **wanted):
 def _runs_of(rows, name, kernel, wanted):
     require_choice("name", name, TASKS)
     kernel = require_learn_kernel(kernel)
-    for row in _require_rows(rows):
-        alike = all(row["settings"].get(key) == value for key, value in wanted.items())
-        if (row["task"], row["kernel"]) == (name, kernel) and alike:
+
+    def is_other(row):  # and need not be looked at any further
+        return isinstance(row, dict) and (row.get("task"), row.get("kernel")) != (name, kernel)
+
+    for row in _require_rows([row for row in require_items("rows", rows) if not is_other(row)]):
+        if all(row["settings"].get(key) == value for key, value in wanted.items()):
             yield row
 
 
