@@ -510,6 +510,13 @@ def test_the_stored_table_is_what_its_grid_says():
         assert len(found) > 1
 
 
+def test_what_was_left_out_is_a_grid_that_says_what_it_takes():
+    path = table.grid_path().with_name("grid-left-out.json")
+    left, done = (set(map(table.run_of, grid.read_grid(p))) for p in (path, table.grid_path()))
+    assert not left & done
+    assert grid.planned_seconds(path) > grid.planned_seconds(table.grid_path())
+
+
 def test_every_kernel_has_tried_the_same_rates_and_reports_the_one_that_did_best():
     """No side is tuned more than another: the seed that chooses is not reported, and no other rate is."""
     rows, tried, reported = table.read_rows(), {}, {}
