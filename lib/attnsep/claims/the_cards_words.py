@@ -401,9 +401,9 @@ SENTENCES = (
         "Next Checks",
         "third",
         "Evaluate both attention mechanisms on established benchmark datasets used in transformer literature",
-        "Begun, with small models: associative recall, multi-query recall, and handwritten digits as sequences. None "
+        "Begun, with small models: associative recall, as it was published, and handwritten digits as sequences. None "
         "of them decides the question for large models.",
-        ("recall-learnt", "mqar-learnt", "digits-learnt"),
+        ("recall-learnt", "recall-reproduces", "digits-learnt"),
         asks=True,
     ),
 )
