@@ -215,7 +215,8 @@ def pairs_that_come_back(pairs, losses, floors, *, title):
     """
     own, most = ([max(0.0, 1 - 2 * loss) for loss in found] for found in (losses, floors))
     bound = Curve(x=pairs, y=most, role="bound", words="most for its rank")
-    return chart([bound, Curve(x=pairs, y=own, words="this one")], x="pairs", y="recalled", x_scale="log", title=title)
+    things, axes = [bound, Curve(x=pairs, y=own, words="this one")], {"x": "pairs", "y": "recalled"}
+    return chart(things, **axes, x_scale="log", y_range=(-0.05, 1.05), title=title)  # so that 0.9999 looks like all
 
 
 def _cell(axis, row, column, entry, colour):

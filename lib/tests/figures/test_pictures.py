@@ -94,6 +94,7 @@ def test_what_comes_back_is_twice_the_loss_less_and_never_below_nothing():
     lines = {line.get_color(): line.get_xydata().tolist() for line in axis.lines}
     assert lines[PLAIN.colour] == [[4.0, 1.0], [16.0, 0.5], [64.0, 0.0]]
     assert lines[BOUND] == [[4.0, 1.0], [16.0, 0.75], [64.0, 0.25]]
+    assert axis.get_ylim() == (-0.05, 1.05)
     assert {text.get_text() for text in axis.texts} == {"this one", "most for its rank"}
 
 
