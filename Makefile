@@ -17,7 +17,7 @@ RESULT ?=
 VERB ?= check
 
 .DEFAULT_GOAL := help
-.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format lock lock-request test-oldest test-newest repeat test-cupy test-oracles cards test-colab test-hostile test-planted fuzz mutants noticed prove prove-all gpu release pdf address clean
+.PHONY: help book lab test test-strict test-lab test-web check verify notebooks format bench lock lock-request test-oldest test-newest repeat test-cupy test-oracles cards test-colab test-hostile test-planted fuzz mutants noticed prove prove-all gpu release pdf address clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,10 @@ notebooks: $(VENV)/.ready  ## run the chapters (or CHAPTER=name) and store their
 
 format: $(VENV)/.ready  ## put code and notebooks into the project's format
 	@$(RUN) ruff format . && $(RUN) ruff check --fix .
+
+bench: $(VENV)-oracles/.ready  ## time attention beside PyTorch, on a machine with nothing else to do, and store the table that the book shows; a quarter of an hour
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE -u OPENBLAS_NUM_THREADS -u OMP_NUM_THREADS \
+	  $(VENV)-oracles/bin/attnsep bench --dtype float64 float32 --out lib/attnsep/bench/bench.json
 
 lock: $(VENV)/.ready  ## pin the newest allowed versions in requirements.lock
 	@$(RUN) tools.lock
