@@ -93,8 +93,7 @@ def softmax_attention(q, k, v, threads=None):
     """
     xp, (rows, scores) = _library(q), _panel(q)
     if xp is np:  # some blocks for each thread, of a size that still pays
-        fit = IN_PLACE // (GROUP * (max(q.shape[1], v.shape[1]) + 1)) // LANES * LANES
-        rows = min(rows, fit if fit >= LEAST_ROWS else rows, max(LEAST_ROWS, -(-q.shape[0] // 8)))
+        rows = min(rows, max(LEAST_ROWS, -(-q.shape[0] // 8)))
     values = xp.empty((v.shape[0], v.shape[1] + 1), dtype=v.dtype)
     values[:, :-1], values[:, -1] = v, 1
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype)
@@ -314,7 +313,7 @@ def _product(x, y, group, room):
     groups = [part[:whole].reshape(whole // group, group, part.shape[1]) for part in (x, y)]
     shape = whole // group, x.shape[1], y.shape[1]
     out = None if room is None else room[: math.prod(shape)].reshape(shape)
-    parts = _library(x).matmul(groups[0].transpose(0, 2, 1), groups[1], out=out)
+    parts = _outer_products(groups[0].transpose(0, 2, 1), groups[1], out)
     if parts.shape[0] > FEW_GROUPS:
         while (count := parts.shape[0]) > 1:
             half = count // 2
@@ -324,6 +323,19 @@ def _product(x, y, group, room):
     if whole < x.shape[0]:
         total += x[whole:].T @ y[whole:]
     return total
+
+
+def _outer_products(x, y, out):
+    """Return xy for stacks of matrices; on NumPy some rows of x at a time, as many as BLAS multiplies in place."""
+    rows = max(1, IN_PLACE // max(1, x.shape[2] * y.shape[2]))
+    if _library(x) is not np or x.shape[1] <= rows:
+        return _library(x).matmul(x, y, out=out)
+    out = np.empty((len(x), x.shape[1], y.shape[2]), dtype=x.dtype) if out is None else out
+    count = -(-x.shape[1] // rows)
+    ends = [x.shape[1] * i // count for i in range(count + 1)]
+    for start, end in itertools.pairwise(ends):
+        np.matmul(x[:, start:end], y, out=out[:, start:end])
+    return out
 
 
 @contextmanager
@@ -356,8 +368,7 @@ def _group(size):
 
 def _outer(x, y, room):
     """Return xᵀy, some rows at a time if BLAS multiplies them in place."""
-    group = _group(x.shape[1] * y.shape[1])
-    return product(x, y, group, room) if group >= FLAT_GROUP else x.T @ y
+    return product(x, y, GROUP, room) if _group(x.shape[1] * y.shape[1]) else x.T @ y
 
 
 def _multiply(x, y, out):
