@@ -519,7 +519,8 @@ Proof.
     assert (M := Rmax_l (1 / 8) (1 / 4 * (1 - H s))). lra.
 Qed.
 
-(** [counting-window]; K_rho is 3 K at rho = 1/4 and K / 3 at 3/4. *)
+(** [counting-window], in part: of a gain R that is given; softmax's is
+    [count_marked]'s; K_rho is 3 K at rho = 1/4 and K / 3 at 3/4. *)
 Theorem counting_window d t q r a c beta : (t = 4 * q)%nat -> r = q \/ r = (3 * q)%nat ->
   count_conditions d t r a c -> 0 <= beta ->
   let K := (1 + a) * (8 + 3 * a) / (8 + 5 * a) in

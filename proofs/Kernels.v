@@ -21,7 +21,7 @@ Let V : conditions D := token_valid d t jstar a c C.
 Let Hj : (jstar < size D)%nat := token_jstar d t jstar a c C.
 Let Hm : forall i, marked D i = Nat.eqb i jstar := token_marked d t jstar a c.
 
-(** [mark-decides-fires], for every kernel whose row j has no negative weight and
+(** [mark-decides-fires], in part: not for windows, whose rows differ; for every kernel whose row j has no negative weight and
     the sum 1; it need not see all tokens, nor give ordinary ones the same weight. *)
 Theorem mark_decides_fires K j : (j < n)%nat ->
   (forall i, (i < n)%nat -> 0 <= f K D j i) -> Sum n (f K D j) = 1 ->

@@ -141,7 +141,8 @@ Proof.
     try (assert (H' := H eq_refl)); lra.
 Qed.
 
-(** [spike-column-half] *)
+(** [spike-column-half], in part: one column, and not that m of them
+    are silent with probability 2^-m. *)
 Theorem spike_column_half tau : 1 / 2 < f j -> 1 - 2 * f j <= tau < 2 * f j - 1 ->
   mean (all_signs n) (fun y => above tau (dot n f y)) = 1 / 2.
 Proof.
@@ -343,7 +344,7 @@ Proof using Hl Hn Hkappa.
   - intros i Hi E. assert (B := proj2 (proj2 HV) i Hi E). apply div_le; lra.
 Qed.
 
-(** [linear-spike-norm] *)
+(** [linear-spike-norm], in part: the exact square, without the O that follows from it. *)
 Theorem linear_spike_norm j : V1 l h kappa n v j ->
   let L := ln (INR n) in
   Sum n (fun i => linear n v i ^ 2) <= N l h kappa n /\

@@ -133,8 +133,8 @@ Proof.
   - apply Rmult_lt_reg_r with q; [assumption|]. rewrite EN. unfold q. lra.
 Qed.
 
-(** [ragged-law]: the weights are R / (R + n - 1) and 1 / (R + n - 1) with the gain R1
-    in row jstar and R2 in all others; softmax and linear attention have such rows. *)
+(** [ragged-law], in part: the mean over signs, not yet as binomials; the weights are
+    R / (R + n - 1) and 1 / (R + n - 1) with the gain R1 in row jstar and R2 in all others; softmax and linear attention have such rows. *)
 Theorem ragged_law :
   (forall K j R y, 0 < R + INR n - 1 ->
     (forall i, (i < n)%nat -> f K D j i = (if Nat.eqb i jstar then R else 1) / (R + INR n - 1)) ->

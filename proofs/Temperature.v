@@ -153,7 +153,8 @@ Qed.
 
 End Temperature.
 
-(** [inverse-temperature-threshold]; a / d^{1/4} is within 1/(2 d^{1/4}) of 1. *)
+(** [inverse-temperature-threshold], in part: p on the threshold, not on its two sides;
+    a / d^{1/4} is within 1/(2 d^{1/4}) of 1. *)
 Theorem inverse_temperature_threshold :
   (forall d t jstar a c beta, token_conditions d t jstar a c -> 0 < beta -> a * (1 + a) = 1 / beta ->
     f softmax (with_X (token_data d t jstar a c) (fun _ _ => beta)) jstar jstar = 1 / (2 - 1 / INR (n d t))) /\
@@ -215,7 +216,7 @@ Proof.
   exists N0. intros n Hn. specialize (HN n Hn). apply Rabs_def2 in HN. lra.
 Qed.
 
-(** [temperature-window], for any delta > 0: with t fixed, from some d on. *)
+(** [temperature-window], in part: d grows for one t at a time; for any delta > 0: with t fixed, from some d on. *)
 Theorem temperature_window (t : nat) (beta : R) : (1 <= t)%nat -> 0 < beta ->
   let a0 := 5 / 100 in
   let a1 := 7 / 10 in
