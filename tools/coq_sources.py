@@ -100,7 +100,7 @@ def theorems(text):
 
 
 def lines(text):
-    """Return {name: number of its line} of all theorems of a file.
+    r"""Return {name: number of its line} of all theorems of a file.
 
     Examples
     --------

@@ -61,6 +61,7 @@ IN_OTHER_TESTS = (
         f"ledger.proofs.{name}": "ledger/test_proofs.py"
         for name in ("digest", "is_proved", "proofs_path", "read_proofs")
     }
+    | {f"figures.grammar.{name}": "figures/test_grammar.py" for name in ("require_own_panel", "Band", "Histogram")}
     | {
         f"ledger.ratchet.{name}": "ledger/test_ratchet.py"
         for name in (

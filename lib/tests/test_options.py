@@ -99,6 +99,7 @@ def done(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     asked, verify = [], framework.verify
     monkeypatch.setattr(measure, "bench", noting(asked, RESULT))
+    monkeypatch.setattr(measure, "load", lambda: 0)
     monkeypatch.setattr(cli.card, "report", noting(asked, CARD))
     monkeypatch.setattr(cli.card, "named", len)  # a kernel is its name here, which is no use of it
     monkeypatch.setattr("attnsep.learn.train.train", noting(asked, ROW))

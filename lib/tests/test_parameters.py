@@ -326,7 +326,7 @@ POINTS = [
         "learn.table.chosen_rate",
         table.chosen_rate,
         {"rows": CHOSEN, "name": "mqar", "kernel": "softmax", "test": "all", "wanted": {}},
-        {"kernel": "linear", "test": "x", "wanted": {"pairs": 3}},
+        {"name": "edge", "kernel": "linear", "test": "x", "wanted": {"pairs": 3}},
     ),
     ("learn.train.record", train.record, {"lengths": [1, 2], "margins": None}, {"margins": [0.5, 0.1], "clip": 1.5}),
     (
@@ -496,6 +496,20 @@ def ruled(**fields):
     return figures.chart([*curves, Rule(**fields)], x="n", y="fires", title="Why?")
 
 
+def banded(**fields):
+    """Return a chart with a band that has these fields, in one of two panels."""
+    fields = {"x": [1, 2], "low": [0, 0], "high": [1, 1], "words": "a", "panel": "one"} | fields
+    curves = [Curve(x=[1, 2], y=[1, 2], panel=panel) for panel in ("one", "two")]
+    return figures.chart([*curves, grammar.Band(**fields)], x="n", y="fires", title="Why?")
+
+
+def counted(**fields):
+    """Return a chart with a histogram that has these fields, in one of two panels."""
+    fields = {"values": [0.5, 1.5], "bins": [0, 1, 2], "mechanism": "softmax", "panel": "one"} | fields
+    curves = [Curve(x=[1, 2], y=[1, 2], panel=panel) for panel in ("one", "two")]
+    return figures.chart([*curves, grammar.Histogram(**fields)], x="n", y="fires", title="Why?")
+
+
 PAIR = [Curve(x=[1, 2], y=[1, 2], mechanism=name, panel=name) for name in ("softmax", "linear", "relu")]
 CHART = {"things": PAIR, "x": "n", "y": "fires", "title": "Why?"}
 CHART_OTHERWISE = {"things": PAIR[:1], "x": "m", "y": "weight", "title": "How?", "x_scale": "log", "y_scale": "log"}
@@ -527,6 +541,8 @@ CURVE_OTHERWISE = {
     "dots": True,
 }
 POINTS += [
+    ("figures.grammar.Band", banded, {"words": "a"}, {"mechanism": "softmax", "panel": "two"}),
+    ("figures.grammar.Histogram", counted, {"values": [0.5, 1.5]}, {"panel": "two"}),
     ("figures.grammar.Curve", charted, {"words": "a"}, CURVE_OTHERWISE),
     ("figures.grammar.Curve", charted, {"words": "a", "low": [0, 0], "high": [3, 3]}, {"low": [0, 1], "high": [3, 4]}),
     ("figures.grammar.Curve", charted, {"words": "a"}, {"label": False}),

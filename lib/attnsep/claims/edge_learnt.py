@@ -60,7 +60,7 @@ LITTLE = 0.02  # at most, at n = 32, over the two with a feature map
     uses=["def-edge-task"],
     assumes="equal steps, rates to choose from, and seeds; read from the stored table",
     control="the accuracy of every other kernel is larger by this",
-    violations=(1e-4, 1e-3),
+    violations=(1.5e-4, 2e-4),
     tests=(table.by_seed, table.paired),
 )
 def edge_learnt(xp, broken=None):
@@ -94,8 +94,14 @@ KEPT, FADED = 0.85, 0.22
     uses=["def-edge-task"],
     assumes="read from the stored table",
     control="at the longer n the largest weight of every other kernel is multiplied by 1 + this",
-    violations=(0.05, 0.1),
+    violations=(0.06, 0.07),
     tests=(table.by_seed,),
+    coarse=[
+        (
+            "learn.table.by_seed",
+            "it would move the shares of both lengths alike, and the claim divides one by the other",
+        )
+    ],
 )
 def edge_learnt_weights(xp, broken=None):
     for kernel in ("softmax", *OTHERS):

@@ -63,7 +63,7 @@ definition(
     mark="completed",
     source="Lemma 4.1",
     chapter=CHAPTER,
-    statement=r"Let $0 < \ell \le h$ and $\kappa > 0$. $V_0$: $(Ax)_i \in [\ell, h]$ for all $i$. "
+    statement=r"Let $0 < \ell \le h$, $\kappa > 0$ and $n \ge 2$. $V_0$: $(Ax)_i \in [\ell, h]$ for all $i$. "
     r"$V_1$: one index $j^*$ has $(Ax)_{j^*} = \kappa \log n$, and $(Ax)_i \in [\ell, h]$ for all $i \ne j^*$.",
 )
 

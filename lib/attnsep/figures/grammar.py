@@ -415,7 +415,6 @@ class Histogram:
     values: Sequence
     bins: Sequence
     mechanism: str
-    data: str | None = None
     panel: str = ""
 
     def __post_init__(self):

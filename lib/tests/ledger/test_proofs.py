@@ -7,7 +7,7 @@ import pytest
 from attnsep.claims import LEDGER
 from attnsep.ledger import proofs
 
-LABEL = "golden-ratio-law"
+LABEL = "column-law"
 
 
 @pytest.fixture

@@ -37,7 +37,12 @@ def test_the_claims_table_shows_the_record():
 
 def test_of_a_claim_that_was_not_run_nothing_is_said_but_that():
     row = columns(tables.claims_table({}))["tensor-trick"]
-    assert [row[name] for name in ("evidence", "verdict", "to spare", "control")] == ["exact", "not run", "", ""]
+    assert [row[name] for name in ("evidence", "verdict", "to spare", "control")] == [
+        "proved; exact",
+        "not run",
+        "",
+        "",
+    ]
 
 
 def test_the_certified_table_shows_boxes_and_first_n():
@@ -67,7 +72,7 @@ def test_the_definitions_table_has_every_definition():
 def test_a_card_has_the_statements_of_its_chapter():
     rows = columns(tables.card("tensor-trick"))
     assert [*rows] == [entry.id for entry in LEDGER.values() if entry.chapter == "tensor-trick"]
-    assert (rows["tensor-trick"]["evidence"], rows["def-vec"]["evidence"]) == ("exact", "definition")
+    assert (rows["tensor-trick"]["evidence"], rows["def-vec"]["evidence"]) == ("proved; exact", "definition")
     assert rows["def-vec"]["who says it"] == LEDGER["def-vec"].mark
 
 
