@@ -43,7 +43,7 @@ The claims of the book, and what their checks found:
 
 >>> from attnsep import card, check, claims_table, verify
 >>> check("tensor-trick")  # doctest: +ELLIPSIS
-Holds – exact, 8 cases, n from 1 to 5. The tightest case meets its bound exactly.
+Holds – proved; exact, 8 cases, n from 1 to 5. The tightest case meets its bound exactly.
 Broken on purpose: ...
 >>> [found.verdict for found in verify(["tensor-trick", "hoeffding-one-sided"])]
 ['holds', 'holds']

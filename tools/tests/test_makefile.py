@@ -82,6 +82,7 @@ RUNS = {
     "test-newest": [".venv-newest/bin tools.steps tests notebooks claims learn"],
     "test-cupy": [".venv-cupy/bin tools.steps fallback tests notebooks claims"],
     "test-oracles": [".venv-oracles/bin tools.steps oracles"],
+    "bench": [".venv-oracles/bin attnsep bench --dtype float64 float32 --out lib/attnsep/bench/bench.json"],
     "cards": [".venv-cards/bin tools.cards"],
     "test-colab": ["tools.launch .venv-colab"],
     "test-hostile": [". tools/environment.py", ". tools.hostile check"],

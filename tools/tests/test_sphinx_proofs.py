@@ -11,7 +11,7 @@ from tools import sphinx_proofs
 from tools.coq_sources import MODEL, read_sources
 from tools.tests.test_sphinx_statements import statement
 
-LABEL, NAME = "golden-ratio-law", "Golden.golden_ratio_law"
+LABEL, NAME = "golden-ratio-width", "Golden.golden_ratio_width"
 APP = SimpleNamespace(env=SimpleNamespace(docname="chapters/golden-ratio"))
 
 
@@ -29,7 +29,7 @@ def test_a_proved_statement_has_a_fold_with_coqs_words_and_a_link_to_the_proof()
     theorem = proofs.read_proofs()["statements"][LABEL]["theorems"][NAME]
     (block,) = fold.findall(nodes.literal_block)
     assert (block["language"], block.astext()) == ("coq", theorem["statement"])
-    assert '<a href="../proofs/Golden.html#golden_ratio_law">golden_ratio_law</a>' in text
+    assert '<a href="../proofs/Golden.html#golden_ratio_width">golden_ratio_width</a>' in text
     assert "<span>Proved</span> in Coq, by one theorem" in text
     assert all(axiom.rpartition(".")[2] in text for axiom in proofs.read_proofs()["axioms"])
     assert text.count("<details") == text.count("</details>") == 1

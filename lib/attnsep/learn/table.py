@@ -174,7 +174,7 @@ def scores(rows, name, *, test, **wanted):
     Examples
     --------
     >>> len(scores(read_rows(), "retrieval", test="best", kernel="softmax", pairs=20))
-    3
+    5
     """
     require_choice("name", name, TASKS)
     if not isinstance(test, str):

@@ -125,7 +125,7 @@ def task(name, settings=None):
     >>> task("retrieval", {"n": 3})
     Traceback (most recent call last):
     ...
-    ValueError: settings: retrieval has no 'n', only steps, batch, rate, every, clip, pairs, width, tests
+    ValueError: settings: retrieval has no 'n', only steps, batch, rate, every, clip, pairs, width, start, tests, asked
     """
     kind = TASKS[require_choice("name", name, TASKS)]
     settings = {} if settings is None else settings
