@@ -215,7 +215,8 @@ TOLD = {
     "padded": "of 31 tokens the weights of a row sum to 1 only up to",
     "whole_blocks": "among 127 tokens places count, among others they do not",
     "without_last": "no token sees the token 512 of 512, itself included",
-    "one_ahead": "it looks one token ahead, as with a mask off by one",
+    "one_ahead": "it looks one token ahead, as with a mask off by one. Places count: of 512 a token sees itself, all "
+    "tokens before it and at most 1 token after it. ",
     "half_inside": "inside it computes with about the digits of float16",
     "half_scores": "inside it computes with about the digits of float16",
     "half_weights": "inside it computes with about the digits of float16",
@@ -332,6 +333,31 @@ def test_kinks_are_no_steps():
     for name in ("sparsemax", "relu", "hard", "topk:8"):
         judge = _lines.Judge(adapted(named(name), width=10, budget=Budget(1000)))
         assert judge.jumps < 1e-14
+
+
+def test_digits_are_compared_with_finer_ones_where_there_are_any():
+    """The difference between D_0 and D_1 is that of the outputs; the coarsest format is compared with none."""
+    attention = adapted(stand_ins.softmax, library="numpy", width=18, budget=Budget(1000))
+    weak, strong = (
+        stand_ins.softmax(*_lines.inputs(_lines.data_of(64, 18, a), 18)) for a in (_lines.WEAK, _lines.STRONG)
+    )
+    found = _lines._difference(_lines.Judge(attention), 64, "float64")
+    assert np.allclose(found, strong - weak)
+    assert np.abs(found).max() > 0.1
+    says = "It is judged in one dtype, so fewer digits are not."
+    assert says in card(stand_ins.softmax, "numerics", width=10, n=128, dtype="float16")["numerics"].says
+    assert says not in card(stand_ins.softmax, "numerics", width=10, n=128)["numerics"].says
+
+
+def test_heads_that_lean_on_each_other_are_seen():
+    def leaning(q, k, v):
+        out = stand_ins.several(q, k, v).copy()
+        out[:, :, -1] *= q.shape[1]  # in one token alone
+        return out
+
+    line = card(leaning, "numerics", n=128)["numerics"]
+    assert "a head beside another answers otherwise than alone (by 0." in line.says
+    assert "a prompt beside another" not in line.says
 
 
 def test_heads_that_are_not_apart_are_seen():
