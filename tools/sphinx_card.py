@@ -10,6 +10,7 @@ from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
 PAGE = "chapters/the-cards-words"
+OTHER = "chapters/your-own-attention"  # where a card is the report on an attention
 WORDS = re.compile(r"\b[Tt]he (?:source )?card(?:'s|’s)?(?!-)\b")
 NOT_IN = (
     nodes.reference,
@@ -29,7 +30,7 @@ class CardLinks(SphinxTransform):
 
     def apply(self):
         """Change the page that was just read."""
-        if self.env.docname == PAGE:
+        if self.env.docname in (PAGE, OTHER):
             return
         for paragraph in self.document.findall(nodes.paragraph):
             for text in paragraph.findall(nodes.Text):

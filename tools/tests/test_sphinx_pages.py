@@ -13,6 +13,7 @@ from sphinx import addnodes
 from attnsep.claims import LEDGER
 from tools import sphinx_checks, sphinx_cite, sphinx_described, sphinx_punctuation
 from tools.files import ROOT
+from tools.sphinx_card import CardLinks
 
 BADGE = '<details class="check check-holds" data-claim="tensor-trick"><summary>Holds</summary></details>'
 
@@ -145,3 +146,17 @@ def test_the_first_page_has_the_title_that_is_cited():
 def test_the_icon_is_a_picture_that_is_there():
     icon = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"]["favicon"]
     assert ElementTree.parse(ROOT / icon).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+@pytest.mark.parametrize(
+    ("page", "links"),
+    [("chapters/limitations", 1), ("chapters/the-cards-words", 0), ("chapters/your-own-attention", 0)],
+)
+def test_the_card_is_a_link_to_its_words_where_it_is_the_source_card(page, links):
+    document = new_document("page")
+    document.settings.env = SimpleNamespace(docname=page)
+    document += nodes.paragraph("", "", nodes.Text("As the card says, a card and the card are two."))
+    CardLinks(document).apply()
+    found = [*document.findall(addnodes.pending_xref)]
+    assert [link.astext() for link in found] == ["the card"] * links
+    assert document.astext() == "As the card says, a card and the card are two."
