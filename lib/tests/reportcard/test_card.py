@@ -7,6 +7,7 @@ import struct
 import sys
 import warnings
 from base64 import b64decode
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_a_page_links_to_the_chapters_where_the_address_is_known(whole, monkeypa
     monkeypatch.setattr(card, "_pictures", lambda _: "")
     monkeypatch.setattr(card, "metadata", lambda _: _Urls([]))
     assert not BeautifulSoup(whole.html(), "html.parser").select("a")
-    monkeypatch.setattr(card, "metadata", lambda _: _Urls(["source, https://example.org/a/b"]))
+    monkeypatch.setattr(card, "metadata", lambda _: _Urls(["source, https://example.org/a/b", "source, c"]))
     links = [link["href"] for link in BeautifulSoup(whole.html(), "html.parser").select("a")]
     assert links[0] == "https://example.org/a/b/blob/HEAD/chapters/golden-ratio.ipynb"
     assert len(links) == 6
@@ -189,7 +190,9 @@ def test_a_required_line_that_is_not_yes_is_named(whole):
         ({"width": 7}, "width = 7"),
         ({"seconds": 0}, "seconds = 0"),
         ({"seed": -1}, "seed = -1"),
+        ({"width": 10**4 + 1}, "width = 10001"),
         ({"n": 127}, "n = 127"),
+        ({"n": 2**20 + 1}, "n = 1048577"),
         ({"name": 3}, "name = 3"),
     ],
 )
@@ -229,8 +232,25 @@ def test_a_kernel_is_named_by_its_text():
     half = stand_ins.weights(0.5 * rows[0] @ rows[1].T) @ rows[2]
     assert np.allclose(named("softmax:0.5")(*rows), half)
     assert np.array_equal(named("performer:16")(*rows), named("performer:16")(*rows))
-    with pytest.raises(ValueError, match="attention = 'softmx': is no module:name"):
+    words = "attention = 'softmx': is no module:name, and as a kernel must be one of softmax"
+    with pytest.raises(ValueError, match=words):
         named("softmx")
+
+
+def test_the_largest_sizes_are_taken():
+    """The rule that this attention breaks is the first that is tried."""
+    rng = np.random.default_rng(0)
+    with pytest.raises(_callables.Misfit, match="answers equal inputs differently"):
+        report(lambda q, k, v: v * rng.uniform(), library="numpy", width=10**4, n=2**20)
+
+
+def test_progress_is_a_bar_where_it_is_asked_for(monkeypatch):
+    bars = []
+    stand_in = SimpleNamespace(tqdm=lambda lines, **given: bars.append(given) or lines)
+    monkeypatch.setitem(sys.modules, "tqdm", stand_in)
+    for progress, expected in ((False, []), (True, [{"unit": "line", "leave": False, "disable": None}])):
+        found = report(stand_ins.softmax, width=18, library="numpy", lines=["selects"], n=128, progress=progress)
+        assert (len(found.lines), bars) == (1, expected)
 
 
 def test_progress_is_shown_only_where_asked_and_possible(monkeypatch, capsys):
