@@ -50,9 +50,6 @@ EXCLUDED = {
     "figures": "what is drawn is compared, as numbers and as pictures",
     "claims": "each check is changed and must notice by other means: ratchet, noticed",
     "learn.grid": "lib/tests/training trains grids, here and on a cluster, which takes too long for each mutant",
-    "reportcard._callables": "new, and its tests notice 20 of 30 so far: more tests first",
-    "reportcard._lines": "new, and its tests notice 18 of 30 so far: more tests first",
-    "reportcard.card": "new, and its tests notice 12 of 30 so far: its pictures first move to the tested ones",
     "learn.train": "lib/tests/training compares each loss and step, which takes too long for each mutant",
 }
 # A module has the tests of its own name.  These have none, or not all.
