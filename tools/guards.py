@@ -793,6 +793,25 @@ def order_problems(name, text, levels):
     return [] if found == [*levels] else [f"{name}: lists the levels {', '.join(found)}, must be {', '.join(levels)}"]
 
 
+# The top of the tree: what a trial leaves there is committed by accident.
+
+AT_THE_TOP = {
+    *(".ci", ".github", "assets", "chapters", "examples", "lib", "proofs", "tools", "web"),
+    *("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "LICENSE-TEXT", "README.md", "SECURITY.md"),
+    *(".gitignore", "Makefile", "conftest.py", "environment.yml", "pyproject.toml", "requirements.lock"),
+    *("_config.yml", "_toc.yml", "references.bib"),
+}
+
+
+def top_problems(names):
+    """Return which of the names that git has at the top of the tree are not listed."""
+    return [
+        f"{name}: git has it at the top of the tree, and AT_THE_TOP of tools/guards.py does not list it. If it came by "
+        f"accident: `git rm -r --cached {shlex.quote(name)}`, and a line in .gitignore. If it belongs there, list it"
+        for name in sorted({*names} - AT_THE_TOP)
+    ]
+
+
 # What installs, and what pages tell a reader to type.
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")

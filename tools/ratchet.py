@@ -15,13 +15,13 @@ BEFORE = "lib/attnsep/claims/ratchet.jsonl"  # until version 2
 
 def main(root=ROOT):
     """Return 1, and say which commit had another beginning, unless every committed ratchet begins today's."""
-    commits = _git(root, "log", "--first-parent", "--format=%H", "--", RATCHET, BEFORE)
+    commits = git(root, "log", "--first-parent", "--format=%H", "--", RATCHET, BEFORE)
     if commits is None:
         print("There is no history here to compare the ratchet with.")
         return 0
     now, wrong = (root / RATCHET).read_bytes(), []
     for commit in commits.decode().split():
-        then = _git(root, "show", f"{commit}:{RATCHET}") or _git(root, "show", f"{commit}:{BEFORE}")
+        then = git(root, "show", f"{commit}:{RATCHET}") or git(root, "show", f"{commit}:{BEFORE}")
         if then is not None and not now.startswith(then):
             wrong.append(commit[:12])
     for commit in wrong:
@@ -32,8 +32,8 @@ def main(root=ROOT):
     return int(bool(wrong))
 
 
-def _git(root, *words):
-    """Return what git prints, or None where it fails or is missing."""
+def git(root, *words):
+    """Return what git prints in a folder, as bytes, or None where it fails or is missing."""
     # This folder's history counts, not the one that GIT_DIR and its like may name.
     kept = {name for name in os.environ if not name.startswith("GIT_") or name == "GIT_CEILING_DIRECTORIES"}
     environment = {name: os.environ[name] for name in kept}

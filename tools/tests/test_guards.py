@@ -5,6 +5,7 @@ reads here, ``INPUTS`` what it must accept, and what it must refuse with which w
 """
 
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from tools.address import address
 from tools.files import CHAPTERS, ROOT
 from tools.minutes import page_order
 from tools.pages import listed
+from tools.ratchet import git
 from tools.tests.test_environment import closure
 
 NOTEBOOKS = guards.read_notebooks(CHAPTERS)
@@ -110,6 +112,11 @@ def all_texts():
     assert len(texts) > 150
     found = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in texts}
     return {name: re.sub(r'"image/png": "[^"]*"', "", text) for name, text in found.items()}  # most of the letters
+
+
+def at_the_top():
+    """Return the names at the top of the tree that git has; none where the tree came without it."""
+    return {name.partition("/")[0] for name in os.fsdecode(git(ROOT, "ls-files", "-z") or b"").split("\0") if name}
 
 
 def library(folder=""):
@@ -213,6 +220,7 @@ THE_TREE = {
     guards.lock_problems: lambda: [(read("requirements.lock"), PROJECT["project"], locked())],
     guards.command_problems: lambda: [(*page, MAKEFILE, EXTRAS, words_of_attnsep) for page in prose().items()],
     guards.symbol_problems: lambda: [(symbols.read_pages(), read("chapters/symbols.md"))],
+    guards.top_problems: lambda: [(at_the_top(),)],
     guards.place_problems: lambda: [(name, read(name)) for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")],
 }
 
@@ -875,6 +883,16 @@ INPUTS = {
             (typed("`attnsep verfy`"), "a.md: `attnsep verfy`: no such words"),
             (typed('`pip install ".[lab,labs]"`'), "pyproject.toml has no extra labs"),
             (typed("`.venv/bin/python -m tools.guard x`"), "there is no tools/guard.py"),
+        ],
+    ),
+    guards.top_problems: (
+        [(guards.AT_THE_TOP,), ((),)],
+        [
+            (
+                ({*guards.AT_THE_TOP, "fontlist 3.json"},),
+                "fontlist 3.json: git has it at the top of the tree, and AT_THE_TOP of tools/guards.py does not list "
+                "it. If it came by accident: `git rm -r --cached 'fontlist 3.json'`, and a line in .gitignore. If it",
+            )
         ],
     ),
     guards.place_problems: (
