@@ -21,8 +21,7 @@ def site(tmp_path):
 def problems(site, html):
     path = site / "page.html"
     path.write_text(html)
-    pages._parsed.cache_clear()
-    pages._anchors.cache_clear()
+    pages.read.cache_clear()
     return pages.page_problems(path, site)
 
 
@@ -118,7 +117,7 @@ def test_a_page_that_nobody_reads_is_no_success(tmp_path, capsys):
     for name in ("a.html", "chapters/b.html"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("<p>fine</p>")
-    pages._parsed.cache_clear()
+    pages.read.cache_clear()
     assert pages.main(tmp_path, ["a", "chapters/b"]) == 0
     assert pages.main(tmp_path, ["a", "chapters/b", "chapters/c"]) == 1
     assert "chapters/c.html: is in _toc.yml, and was not read" in capsys.readouterr().err
@@ -129,7 +128,7 @@ def test_pages_report_their_problems(tmp_path, capsys):
     (tmp_path / "a.html").write_text("<p>so $n^2$ entries</p>")
     assert pages.main(tmp_path, []) == 1
     (tmp_path / "a.html").write_text("<p>fine</p>")
-    pages._parsed.cache_clear()
+    pages.read.cache_clear()
     assert pages.main(tmp_path, []) == 0
     (tmp_path / "a.css").write_text("@import 'https://example.org/a.css';")
     assert pages.main(tmp_path, []) == 1
