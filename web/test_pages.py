@@ -108,7 +108,7 @@ BARS = """() => [...document.querySelectorAll("article .math, article .math *")]
 
 # Chapters that ask a question show its answer at once, but for those that are tables of evidence, and those on trained
 # models and speed, which are written anew with their measurements.
-WITHOUT_PICTURE = {"the-cards-words", "ledger", "map", "gpu", "cost", "recall", "edge-learnt", "digits"}
+WITHOUT_PICTURE = {"the-cards-words", "ledger", "map", "gpu", "cost", "recall", "edge-learnt", "benchmarks"}
 WITHOUT_PICTURE |= {"theory-and-training", "what-the-checks-prove", "for-lecturers"}
 CHAPTERS = [name for name in listed() if (ROOT / f"{name}.ipynb").is_file()]
 ANSWER_FIRST = [name for name in CHAPTERS if name.removeprefix("chapters/") not in WITHOUT_PICTURE]

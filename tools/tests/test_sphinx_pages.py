@@ -78,12 +78,12 @@ def test_a_page_says_how_to_cite_it_and_where_to_object():
 
 
 def test_only_chapters_are_cited():
-    titles = {"chapters/digits": nodes.title("", "Handwritten digits")}
+    titles = {"chapters/benchmarks": nodes.title("", "Benchmarks")}
     app = SimpleNamespace(env=SimpleNamespace(titles=titles), config=SimpleNamespace(html_theme_options={}))
     chapter, other = {"body": ""}, {"body": ""}
-    sphinx_cite._add(app, "chapters/digits", "page.html", chapter, object())
+    sphinx_cite._add(app, "chapters/benchmarks", "page.html", chapter, object())
     sphinx_cite._add(app, "genindex", "genindex.html", other, None)
-    assert "“Handwritten digits”" in chapter["body"]
+    assert "“Benchmarks”" in chapter["body"]
     assert other["body"] == ""
 
 
@@ -112,7 +112,7 @@ def test_a_page_without_a_title_has_no_sentence():
 def head(name, doctree, title="A page", **options):
     """Return the page's context once the extension has been there."""
     config = SimpleNamespace(root_doc="chapters/index", book_description="The book.", html_theme_options=options)
-    env = SimpleNamespace(titles={"chapters/digits": nodes.title("", "Seven & eight")})
+    env = SimpleNamespace(titles={"chapters/benchmarks": nodes.title("", "Seven & eight")})
     context = {"title": title, "docstitle": "The book's short title", "metatags": "<meta>"}
     sphinx_described._add(SimpleNamespace(config=config, env=env), name, "page.html", context, doctree)
     return context
@@ -120,7 +120,7 @@ def head(name, doctree, title="A page", **options):
 
 def test_links_to_a_page_show_it_once_there_is_an_address():
     chapter = page(nodes.title("", "A page"), nodes.paragraph("", "", BOLD.deepcopy()))
-    without = head("chapters/digits", chapter)["metatags"]
+    without = head("chapters/benchmarks", chapter)["metatags"]
     assert without == '<meta><meta name="description" content="It &lt;wins&gt;.">'
     there = head("genindex", None, repository_url="https://example.org/a/b", repository_branch="new")["metatags"]
     assert there.splitlines() == [
@@ -132,7 +132,7 @@ def test_links_to_a_page_show_it_once_there_is_an_address():
     ]
     assert (ROOT / "assets/index.png").is_file()
     numbered = head(
-        "chapters/digits", chapter, "<span>22. </span>Seven &amp; eight", repository_url="https://x.org/a/b"
+        "chapters/benchmarks", chapter, "<span>22. </span>Seven &amp; eight", repository_url="https://x.org/a/b"
     )
     assert '<meta property="og:title" content="Seven &amp; eight">' in numbered["metatags"].splitlines()
 
@@ -140,7 +140,7 @@ def test_links_to_a_page_show_it_once_there_is_an_address():
 def test_the_first_page_has_the_title_that_is_cited():
     context = head("chapters/index", None)
     assert (context["title"], context["docstitle"]) == ("Softmax versus linear attention: an executable companion", "")
-    assert head("chapters/digits", None)["docstitle"] == "The book's short title"
+    assert head("chapters/benchmarks", None)["docstitle"] == "The book's short title"
 
 
 def test_the_icon_is_a_picture_that_is_there():

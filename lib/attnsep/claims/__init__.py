@@ -55,7 +55,7 @@ for part in (
     "neighbours",
     "recall",
     "edge_learnt",
-    "digits",
+    "benchmarks",
     "what_the_checks_prove",
 ):  # a plain import statement would be sorted out of the book's order
     import_module(f"attnsep.claims.{part}")
