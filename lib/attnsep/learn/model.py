@@ -187,10 +187,12 @@ def block(p, x, kernel, keep=None, asked=None):
     xp = array_namespace(x)
     full = "before" in p
     seen = _norm(xp, x, p["before"]) if full else x
-    k, v = (xp.matmul(seen, p[name]) for name in "kv")
+    some = seen
     if asked is not None:
-        x, seen = (xp.take_along_axis(rows, asked[:, :, None], axis=1) for rows in (x, seen))
-    mixed = xp.matmul(weights(xp.matmul(seen, p["q"]), k, kernel, keep), v)
+        x, some = (xp.take_along_axis(rows, asked[:, :, None], axis=1) for rows in (x, seen))
+    # In this order, on which XLA's last digits depend: the stored rows were made with it.
+    q, k, v = xp.matmul(some, p["q"]), xp.matmul(seen, p["k"]), xp.matmul(seen, p["v"])
+    mixed = xp.matmul(weights(q, k, kernel, keep), v)
     x = x + mixed if full else mixed
     hidden = xp.matmul(_norm(xp, x, p["between"]) if full else x, p["up"]) + p["bias"]
     hidden = xp.matmul(xp.maximum(hidden, xp.zeros_like(hidden)), p["down"])
