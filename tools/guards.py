@@ -4,6 +4,7 @@ import ast
 import hashlib
 import re
 import shlex
+from collections import Counter
 from itertools import chain, pairwise
 
 import nbformat
@@ -157,6 +158,17 @@ def exercise_problems(name, notebook):
 FOLDED_PROOF = re.compile(r"^(`{3,})\{dropdown\} (?:Proof|Why)\b.*\n(?:.*\n)*?\1[ \t]*$", re.MULTILINE)
 QUESTION = re.compile(r"^(`{3,})\{admonition\} Exercise (\d+)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 NEAR = 4  # cells
+UNREAD = (
+    "this number of its {what} stands in no output, code, statement or true equation of the page (nor does one, within "
+    f"{NEAR} cells, that rounds to it). Is it right? Let a cell compute it"
+)
+UNSOLVED = "this number of its question stands in no code of the solution. Is it right? Let a cell compute it"
+UNCOUNTED = (
+    "so its {what} counts, and nothing else on the page does. Is it right? Count in the picture, and let a text or the "
+    "title say it too"
+)
+DESCRIBED = ("caption", "alt text")
+AXES = re.compile(r"<Figure size \S+ with (\d+) Axes>")
 SET_TO = re.compile(r"(?:=|\\in|,)\s*(\d+(?:\.\d+)?)(?![\d.^])")
 
 
@@ -165,14 +177,16 @@ def number_problems(name, notebook, read_off, ledger=LEDGER):
 
     A number of the text, of a caption or of an alt text stands in an output, in code, in a statement here or linked
     from here, or in an equation of numbers that is true; rounded it may be from one that is at most four cells away.
-    A constant of an exercise stands in the code of its solution.  Proofs have their own reader (tools/proofs.txt).
+    What a caption or an alt text counts in words, such as "eight patterns", another text of the page counts too, unless
+    it is the picture's panels.  A constant of an exercise stands in the code of its solution.  Proofs have their own
+    reader (tools/proofs.txt).
 
     Parameters
     ----------
     name, notebook
         The chapter.
     read_off : collection of str
-        Lines of tools/read_off.txt, chapter and number: what somebody read off a picture, or looked up elsewhere.
+        Lines of tools/read_off.txt, chapter and number or words: what somebody read off a picture, or looked up.
     ledger : dict
         {label: entry}, whose statements may be linked.
     """
@@ -181,16 +195,14 @@ def number_problems(name, notebook, read_off, ledger=LEDGER):
     for place, cell in enumerate(notebook.cells):
         near = written.Evidence(chain(*found[max(0, place - NEAR) : place + NEAR + 1]))
         for what, part in _shown(cell):
-            unknown = (x for x in written.numbers(part) if not (x.is_free or exactly.has(x, rounded=False)))
-            lines |= {f"{name} {x.text}": what for x in unknown if not near.has(x)}
-    lines |= {f"{name} exercise {number} {x.text}": "question" for number, x in _strangers(notebook)}
+            shown = [*written.numbers(part), *(written.large(part) if what in DESCRIBED else ())]
+            unknown = (x for x in shown if not (x.is_free or exactly.has(x, rounded=False)))
+            lines |= {f"{name} {x.text}": UNREAD.format(what=what) for x in unknown if not near.has(x)}
+    lines |= {f"{name} exercise {number} {x.text}": UNSOLVED for number, x in _strangers(notebook)}
+    lines |= {f"{name} {words}": UNCOUNTED.format(what=what) for what, words in _uncounted(notebook)}
     unread = [
-        f"{line}: this number of its {what} stands in no "
-        + ("code of the solution" if what == "question" else "output, code, statement or true equation of the page")
-        + ("" if what == "question" else f" (nor does one, within {NEAR} cells, that rounds to it)")
-        + ". Is it right? Let a cell compute it; "
-        f"if it was read off a picture or looked up, tools/read_off.txt has the line: {line}"
-        for line, what in lines.items()
+        f"{line}: {problem}; if it was read off a picture or looked up, then tools/read_off.txt has the line: {line}"
+        for line, problem in lines.items()
         if line not in read_off
     ]
     equations = chain(*(written.equations(cell.source) for cell in notebook.cells if cell.cell_type == "markdown"))
@@ -199,7 +211,7 @@ def number_problems(name, notebook, read_off, ledger=LEDGER):
     return [
         *false,
         *unread,
-        *(f"{line}: is in tools/read_off.txt, and no number of the page needs it" for line in left),
+        *(f"{line}: is in tools/read_off.txt, and no number or count of the page needs it" for line in left),
     ]
 
 
@@ -230,6 +242,26 @@ def _shown(cell):
         described = cell.metadata.get("mystnb", {})
         yield "caption", described.get("figure", {}).get("caption", "")
         yield "alt text", described.get("image", {}).get("alt", "")
+
+
+def _uncounted(notebook):
+    """Yield (what it is, words) where a caption or an alt text counts what no other text, nor code, counts alike."""
+    told = Counter(
+        key for cell in notebook.cells for _, text in _told(cell) for key in {each.key for each in written.counts(text)}
+    )
+    for cell in notebook.cells:
+        axes = AXES.findall("".join(_texts_of(cell)) if cell.cell_type == "code" else "")
+        for what, text in _told(cell):
+            for each in written.counts(text) if what in DESCRIBED else ():
+                if told[each.key] < 2 and not (each.of_panels and str(each.number) in axes):
+                    yield what, each.words.lower()
+
+
+def _told(cell):
+    """Yield (what it is, text) of all that somebody wrote in a cell."""
+    yield "source", cell.source
+    if cell.cell_type == "code":
+        yield from _shown(cell)
 
 
 def _strangers(notebook):

@@ -89,6 +89,62 @@ def _number(found, about):
     return Number(shown + (" %" if percent else ""), value, half, percent)
 
 
+# Numbers as words.  Up to twelve they count things, and those say more than the number.
+
+WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+LARGE = {"thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19}
+LARGE |= {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+LARGE |= {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+PANELS = r"(?: (?!(?:and|by|in|of|with)\b)[\w-]+){0,2} (?:circles|histograms|maps|matrices|panels|tables)\b"
+COUNTED = re.compile(
+    rf"\b(?=(?P<words>(?P<number>{'|'.join(WORDS)})\b(?: (?:a|all|and|as|in|its|of|other|the|to)\b)*(?: [\w-]+)?))"
+    rf"(?=\w+(?P<panels>{PANELS})?)",
+    re.IGNORECASE,
+)
+
+
+class Count(NamedTuple):
+    """What a text counts in words, such as "eight patterns"; the number; whether it counts a figure's panels."""
+
+    words: str
+    number: int
+    of_panels: bool
+
+    @property
+    def key(self):
+        """The same for one and for many, at the beginning of a sentence and within."""
+        return self.words.lower().removesuffix("s")
+
+
+def counts(text):
+    """Return what a text counts in words, from two to twelve.
+
+    Examples
+    --------
+    >>> for each in counts("Two small maps. **Three of the eight patterns fire.**"):
+    ...     print(each)
+    Count(words='Two small', number=2, of_panels=True)
+    Count(words='Three of the eight', number=3, of_panels=False)
+    Count(words='eight patterns', number=8, of_panels=False)
+    """
+    return [
+        Count(found["words"], WORDS.index(found["number"].lower()) + 2, bool(found["panels"]))
+        for found in COUNTED.finditer(" ".join(text.split()))
+    ]
+
+
+def large(text):
+    """Return the numbers above twelve that a text has in words; a hundred and more may be off by a twentieth.
+
+    Examples
+    --------
+    >>> [(each.text, each.half) for each in large("Fifteen of about a million, the thirty-second")]
+    [('fifteen', 0.0), ('million', 50000.0)]
+    """
+    found = re.findall(rf"\b(?:{'|'.join(LARGE)})\b(?!-)", text.lower())
+    return [Number(word, float(LARGE[word]), LARGE[word] / 20 if LARGE[word] >= 100 else 0.0) for word in found]
+
+
 class Evidence:
     """Numbers that something computed; `has` says whether one of them rounds to what is written."""
 

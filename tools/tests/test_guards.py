@@ -364,6 +364,14 @@ def described(caption, printed, read_off=()):
     return "one", code(f"print({printed})", mystnb={"figure": {"caption": caption}}), read_off
 
 
+def pictured(caption, text="", code="f()", read_off=()):
+    """Return a page of a text and a picture of two panels, as arguments of the guard of numbers."""
+    picture = {"image/png": "iVBORw0", "text/plain": "<Figure size 896x544 with 2 Axes>"}
+    shown = [nbformat.v4.new_output("display_data", data=picture)]
+    cell = nbformat.v4.new_code_cell(code, outputs=shown, metadata={"mystnb": {"figure": {"caption": caption}}})
+    return "one", nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text), cell]), read_off
+
+
 def said(text, source="print(0.7)", outputs=(), read_off=()):
     """Return a page of one text and one cell, as arguments of the guard of numbers."""
     page = code(source, outputs=[*map(printed, outputs)])
@@ -704,9 +712,26 @@ INPUTS = {
             ),
             said("```{dropdown} Proof\nIt is 77.\n```\n```{prf:lemma} L\n$n = 88$\n```\n\nSo 88."),
             said("3 minutes · read first: nothing\n\n" + ASKED, "f(8, 345)"),
+            pictured("Two small maps. **Three of the eight patterns fire.**", "Eight\npatterns, three of the eight."),
+            pictured("One of two.", read_off=["one two"]),
+            pictured("Fifteen of about a million, of fifteen.", code="f(15, 2**20)"),
         ],
         [
             (described("It falls to 0.70.", 0.7099), "one 0.70: this number of its caption stands in no output"),
+            (
+                pictured("Seven patterns fire.", "Eight patterns"),
+                "one seven patterns: so its caption counts, and nothing",
+            ),
+            (
+                pictured("Three maps."),
+                "one three maps: so its caption counts, and nothing else on the page does. Is it",
+            ),
+            (pictured("Two bells."), "then tools/read_off.txt has the line: one two bells"),
+            (pictured("A thousand.", code="f(2**20)"), "one thousand: this number of its caption stands in no output"),
+            (
+                pictured("It falls.", read_off=["one two"]),
+                "one two: is in tools/read_off.txt, and no number or count of",
+            ),
             (described("It ends at $10^{24}$.", "10**42"), "tools/read_off.txt has the line: one 10^24"),
             (described("It falls to 0.70.", 0.7, ["one 0.70"]), "one 0.70: is in tools/read_off.txt, and no number"),
             (said("It is 0.944.", outputs=["0.9537"]), "one 0.944: this number of its text stands in no output"),
