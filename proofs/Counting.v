@@ -63,7 +63,7 @@ Qed.
 
 Section Row.
 
-Variables (K : kernel) (j : nat) (R : R).
+Variables (K : kernels) (j : nat) (R : R).
 Hypothesis HR : 0 < R.
 Hypothesis Hf : forall i, (i < n)%nat ->
   f K D j i = (if Nat.ltb i s then R else 1) / (R * INR s + INR n - INR s).
@@ -89,12 +89,6 @@ Proof.
   rewrite (Sum_ext n _ (fun i => if Nat.ltb i s then R / q else 1 / q)).
   - rewrite mark_sum. unfold q. field. fold q. lra.
   - intros i Hi. rewrite Hf by assumption. fold q. destruct (Nat.ltb i s); reflexivity.
-Qed.
-
-Lemma count_shares : shares D (f K D j).
-Proof.
-  split; [|exact count_sum]. intros i Hi. rewrite Hf by assumption. assert (P := total_pos).
-  apply Rmult_le_pos; [destruct (Nat.ltb i s); lra | left; apply Rinv_0_lt_compat; assumption].
 Qed.
 
 Lemma count_marked : mass D (marked D) (f K D j) = w.
@@ -141,7 +135,7 @@ Qed.
 End Row.
 
 (** Marked rows have the gain R1, all others R2. *)
-Definition count_rows (K : kernel) (R1 R2 : R) : Prop :=
+Definition count_rows (K : kernels) (R1 R2 : R) : Prop :=
   forall j i, (j < n)%nat -> (i < n)%nat -> let R := if Nat.ltb j s then R1 else R2 in
   f K D j i = (if Nat.ltb i s then R else 1) / (R * INR s + INR n - INR s).
 
@@ -162,12 +156,12 @@ Proof.
     - ring.
     - rewrite !Rmult_1_l, E2. rewrite Rmult_1_l. ring.
     - ring. }
-  unfold f, normalised. simpl size. rewrite U by assumption.
+  unfold f, everywhere, normalised. simpl size. rewrite U by assumption.
   rewrite (Sum_ext n _ (fun k => u (g * L n) * (if Nat.ltb k s then R else 1))) by assumption.
   rewrite Sum_scal, mark_sum. destruct (Nat.ltb i s); field; split; lra.
 Qed.
 
-Lemma heated_rows beta : count_rows (normalised (fun v => exp (beta * v)))
+Lemma heated_rows beta : count_rows (heated beta)
   (Rpower (INR n) (beta * a * (1 + a))) (Rpower (INR n) (beta * a)).
 Proof.
   apply count_normalised; try apply exp_pos; try (intros; apply exp_pos);
@@ -197,7 +191,7 @@ Proof. intros HR. destruct rho_range as (Hr & _). unfold count_mass. set (x := r
 
 Section Law.
 
-Variables (K : kernel) (R1 R2 g : R).
+Variables (K : kernels) (R1 R2 g : R).
 Hypothesis H2 : 0 < R2.
 Hypothesis H12 : R2 <= R1.
 Hypothesis HK : count_rows K R1 R2.
@@ -519,8 +513,7 @@ Proof.
     assert (M := Rmax_l (1 / 8) (1 / 4 * (1 - H s))). lra.
 Qed.
 
-(** [counting-window], in part: of a gain R that is given; softmax's is
-    [count_marked]'s; K_rho is 3 K at rho = 1/4 and K / 3 at 3/4. *)
+(** [counting-window]; K_rho is 3 K at rho = 1/4 and K / 3 at 3/4. *)
 Theorem counting_window d t q r a c beta : (t = 4 * q)%nat -> r = q \/ r = (3 * q)%nat ->
   count_conditions d t r a c -> 0 <= beta ->
   let K := (1 + a) * (8 + 3 * a) / (8 + 5 * a) in
@@ -530,12 +523,18 @@ Theorem counting_window d t q r a c beta : (t = 4 * q)%nat -> r = q \/ r = (3 * 
   let gain := Rpower (INR (n d t)) (beta * a * (1 + a)) in
   let w := count_mass (INR r / INR t) gain in
   let H := fun s => exp (- (s ^ 2 * (INR d - 2) / (2 * b c ^ 2))) in
-  let heated := normalised (fun v => exp (beta * v)) in
-  (gain < K_rho -> P_column (count_tau g D) heated D <= H (g - a * w)) /\
-  (K_rho < gain -> Rmax (1 / 8) (1 / 4 * (1 - H (a * w - g))) <= P_column (count_tau g D) heated D) /\
+  let has_gain := fun (K : kernel) j R =>
+    forall i i', (i < n d t)%nat -> (i' < n d t)%nat -> marked D i = true -> marked D i' = false ->
+    f K D j i = R * f K D j i' in
+  (forall j, (j < n d t)%nat -> marked D j = true ->
+    has_gain (heated beta) j gain /\
+    Sum (n d t) (fun i => if marked D i then f (heated beta) D j i else 0) = w) /\
+  (gain < K_rho -> P_column (count_tau g D) (heated beta) D <= H (g - a * w)) /\
+  (K_rho < gain -> Rmax (1 / 8) (1 / 4 * (1 - H (a * w - g))) <= P_column (count_tau g D) (heated beta) D) /\
+  (forall j, (j < n d t)%nat -> has_gain linear j (1 + a)) /\
   K / 3 < 1 + a < 3 * K.
 Proof.
-  intros Ht Hr C Hb K K_rho D g gain w H heated. assert (Ha : 0 < a) by apply C.
+  intros Ht Hr C Hb K K_rho D g gain w H has_gain. assert (Ha : 0 < a) by apply C.
   assert (HN : 2 <= INR (n d t)) by exact (size_ge_2 D (count_valid d t r a c C)).
   destruct (rho_range d t r a c C) as (Hrho & _).
   assert (Krho : K * (1 - INR r / INR t) / (INR r / INR t) = K_rho).
@@ -545,11 +544,23 @@ Proof.
     - rewrite (three_quarters d t q a c C Ht). replace (Nat.eqb (3 * q) q) with false by (symmetry; apply Nat.eqb_neq; lia). field. }
   assert (Le : Rpower (INR (n d t)) (beta * a) <= gain).
   { apply Rle_Rpower; [lra|]. assert (0 <= beta * a) by (apply Rmult_le_pos; lra). nra. }
-  split; [|split].
-  - intros Hg. apply (rows_silent d t r a c C heated gain _ g (exp_pos _) Le (heated_rows d t r a c C beta)).
+  assert (Gain : forall (K : kernel) j R, 0 < R ->
+    (forall i, (i < n d t)%nat -> f K D j i = (if Nat.ltb i (n d r) then R else 1) / (R * INR (n d r) + INR (n d t) - INR (n d r))) ->
+    has_gain K j R).
+  { intros K' j R HR Hf i i' Hi Hi' Mi Mi'. change (Nat.ltb i (n d r) = true) in Mi.
+    change (Nat.ltb i' (n d r) = false) in Mi'. rewrite !Hf by assumption. rewrite Mi, Mi'.
+    assert (P := total_pos d t r a c C R HR). field. lra. }
+  split; [|split; [|split; [|split]]].
+  - intros j Hj Mj. change (Nat.ltb j (n d r) = true) in Mj.
+    assert (Hf := fun i => heated_rows d t r a c C beta j i Hj). cbv zeta in Hf. rewrite Mj in Hf.
+    split; [apply Gain; [apply exp_pos | exact Hf]|].
+    exact (count_marked d t r a c C (heated beta) j gain (exp_pos _) Hf).
+  - intros Hg. apply (rows_silent d t r a c C (heated beta) gain _ g (exp_pos _) Le (heated_rows d t r a c C beta)).
     apply mass_below; try assumption; [apply exp_pos|]. fold K. rewrite Krho. assumption.
-  - intros Hg. apply (rows_fire d t r a c C heated gain _ g (exp_pos _) Le (heated_rows d t r a c C beta)).
+  - intros Hg. apply (rows_fire d t r a c C (heated beta) gain _ g (exp_pos _) Le (heated_rows d t r a c C beta)).
     apply mass_above; try assumption; [apply exp_pos|]. fold K. rewrite Krho. assumption.
+  - intros j Hj. apply Gain; [lra|]. intros i Hi. assert (E := linear_rows d t r a c C j i Hj Hi).
+    destruct (Nat.ltb j (n d r)); exact E.
   - apply (K_near a Ha).
 Qed.
 

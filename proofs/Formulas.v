@@ -112,10 +112,7 @@ Proof.
     + change (q N a) with (seen N a). apply G. lra.
     + unfold p_lin. apply Rmult_le_reg_r with (N + a); [lra|].
       replace (a * ((1 + a) / (N + a)) * (N + a)) with (a * (1 + a)) by (field; lra). nra.
-  - intros n a Hn Ha. apply (le_INR 2) in Hn. simpl INR in Hn at 1. set (N := INR n) in *.
-    unfold p_lin. assert (E : a * ((1 + a) / (N + a)) * (N + a) = a * (1 + a)) by (field; lra). split; intros H.
-    + assert (a * ((1 + a) / (N + a)) * (N + a) < 1 / 10 * (N + a)) by (apply Rmult_lt_compat_r; lra). nra.
-    + apply Rmult_lt_reg_r with (N + a); [lra|]. rewrite E. nra.
+  - intros n a Hn Ha. apply (le_INR 2) in Hn. simpl INR in Hn at 1. apply p_lin_weak; assumption.
   - intros n a Hn Ha. apply le_INR in Hn. rewrite INR_IZR_INZ in Hn at 1. simpl in Hn. nra.
 Qed.
 

@@ -21,8 +21,8 @@ Let V : conditions D := token_valid d t jstar a c C.
 Let Hj : (jstar < size D)%nat := token_jstar d t jstar a c C.
 Let Hm : forall i, marked D i = Nat.eqb i jstar := token_marked d t jstar a c.
 
-(** [mark-decides-fires], in part: not for windows, whose rows differ; for every kernel whose row j has no negative weight and
-    the sum 1; it need not see all tokens, nor give ordinary ones the same weight. *)
+(** [mark-decides-fires]: for all kernels whose row j has no negative weight and the
+    sum 1; it need not see all tokens, nor give ordinary ones the same weight. *)
 Theorem mark_decides_fires K j : (j < n)%nat ->
   (forall i, (i < n)%nat -> 0 <= f K D j i) -> Sum n (f K D j) = 1 ->
   1 / 10 < (a + b c) * f K D j jstar ->
@@ -42,7 +42,7 @@ Proof.
 Qed.
 
 (** [mark-decides-fires]: what (a + b) w > 0.1 says of a gain R over N - 1 other tokens. *)
-Theorem mark_decides_gain R N : 0 < R -> 1 < N ->
+Theorem mark_decides_gain R N : 0 < R -> 1 <= N ->
   (1 / 10 < (a + b c) * (R / (R + N - 1)) <->
    1 / 10 < a + b c /\ (N - 1) / (10 * (a + b c) - 1) < R).
 Proof.
@@ -55,6 +55,38 @@ Proof.
   - destruct H as [Hs H]. apply (Rmult_lt_compat_r (10 * s - 1)) in H; [|lra].
     unfold Rdiv in H. rewrite Rmult_assoc, Rinv_l in H by lra.
     apply Rmult_lt_reg_r with (R + N - 1); [lra|]. rewrite E. lra.
+Qed.
+
+(** [mark-decides-fires]: of N tokens that row j sees, the marked one has the gain R over
+    each other one; the row gives nothing to tokens that it does not see. *)
+Theorem mark_decides_visible K j (visible : nat -> bool) R :
+  let N := INR (number n visible) in
+  (j < n)%nat -> visible jstar = true -> 0 < R ->
+  (forall i, (i < n)%nat ->
+    f K D j i = if visible i then (if Nat.eqb i jstar then R else 1) / (R + N - 1) else 0) ->
+  1 / 10 < a + b c -> (N - 1) / (10 * (a + b c) - 1) < R ->
+  f K D j jstar = R / (R + N - 1) /\
+  1 / 16 <= P_column (tau D) K D /\ forall m, 1 - (15 / 16) ^ m <= P_fires (tau D) K D m.
+Proof.
+  intros N Hjn Hv HR Hf Hs Hg.
+  assert (EN : Sum n (fun i => if visible i then 1 else 0) = N) by exact (class_size_filter n visible 0).
+  assert (HN : 1 <= N).
+  { rewrite <- EN. assert (H := Sum_ge_one n jstar (fun i => if visible i then 1 else 0) Hj).
+    cbv beta in H. rewrite Hv in H. apply H. intros i _. destruct (visible i); lra. }
+  assert (Hq : 0 < R + N - 1) by lra.
+  assert (W : f K D j jstar = R / (R + N - 1)) by (rewrite Hf, Hv, Nat.eqb_refl by exact Hj; reflexivity).
+  split; [exact W|]. apply (mark_decides_fires K j Hjn).
+  - intros i Hi. rewrite Hf by assumption. destruct (visible i); [|lra].
+    apply Rmult_le_pos; [destruct (Nat.eqb i jstar); lra | left; apply Rinv_0_lt_compat; assumption].
+  - rewrite (Sum_ext n _ (fun i => / (R + N - 1) * (if visible i then 1 else 0) +
+      (if Nat.eqb i jstar then (R - 1) / (R + N - 1) else 0))).
+    + rewrite Sum_plus, Sum_scal, EN, (Sum_one n jstar (fun i => if Nat.eqb i jstar then (R - 1) / (R + N - 1) else 0) 0 Hj).
+      * rewrite Nat.eqb_refl. field. lra.
+      * intros i _ Hi. replace (Nat.eqb i jstar) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity.
+    + intros i Hi. rewrite Hf by assumption. destruct (Nat.eqb i jstar) eqn:E.
+      * apply Nat.eqb_eq in E. subst i. rewrite Hv. field. lra.
+      * destruct (visible i); field; lra.
+  - rewrite W. apply mark_decides_gain; [assumption | assumption | split; assumption].
 Qed.
 
 Definition silence (w : R) : R :=

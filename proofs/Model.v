@@ -30,6 +30,9 @@ Definition product (d : nat) (M M' : matrix) : matrix :=
 
 Definition transpose (M : matrix) : matrix := fun i k => M k i.
 
+(** How many i < n have a property. *)
+Definition number (n : nat) (property : nat -> bool) : nat := length (filter property (seq 0 n)).
+
 (** ** Random signs  [def-random-signs] *)
 
 (** All 2^m sign vectors of length m, each once (see [all_signs_spec]). *)
@@ -60,6 +63,15 @@ Definition binomial_above (m : nat) (x : R) : R :=
 Definition binomial_reaches (m : nat) (x : R) : R :=
   Sum (S m) (fun i => Binomial.C m i / 2 ^ m * reaches x (INR i)).
 
+(** The mean of G (x + s_1 (2 B_1 - m_1) + ...) for one independent B ~ Bin(m, 1/2)
+    for each s of a list, with m = m(s). *)
+Fixpoint mean_of_binomials (m : nat -> nat) (list_of_s : list nat) (G : R -> R) (x : R) : R :=
+  match list_of_s with
+  | nil => G x
+  | s :: rest => Sum (S (m s)) (fun i => Binomial.C (m s) i / 2 ^ m s *
+      mean_of_binomials m rest G (x + INR s * (2 * INR i - INR (m s))))
+  end.
+
 (** ** Weights  [def-softmax-normaliser, def-softmax-weights, def-linear-weights] *)
 
 (** From the scores of n tokens to their weights. *)
@@ -76,8 +88,21 @@ Definition linear : kernel := normalised (fun s => s).
 
 Definition raw (u : R -> R) : kernel := fun n v i => u (v i).
 
-(** ** Other kernels  [def-kernels] *)
+(** ** Other kernels  [def-kernels]
 
+    Of the book's list softmax with a temperature, linear attention, every degree,
+    hard attention and sparsemax; theorems about any kernel are about the others
+    as well. *)
+
+(** A window depends on the place j of its row: one kernel for each row.  A kernel
+    that stands where one for each row is meant is the same in all of them. *)
+Definition kernels := nat -> kernel.
+Definition everywhere (K : kernel) : kernels := fun _ => K.
+Coercion everywhere : kernel >-> kernels.
+
+Definition heated (beta : R) : kernel := normalised (fun s => exp (beta * s)).
+
+(** Where the scores are positive; no theorem says anything of others. *)
 Definition degree (beta : R) : kernel := normalised (fun s => Rpower s beta).
 
 (** Hard attention: the largest of the n scores share. *)
@@ -140,9 +165,9 @@ Definition ones : matrix := fun _ _ => 1.
 (** The scores of row j, f_j and o_j for A_1 = A_2 = A_3 = A. *)
 Definition score (D : data) (j : nat) : vector :=
   scores (size D) (width D) (A D) (A D) (X D) j.
-Definition f (K : kernel) (D : data) (j : nat) : vector := K (size D) (score D j).
-Definition o (K : kernel) (D : data) (j : nat) : vector :=
-  attention K (size D) (width D) (A D) (A D) (A D) (X D) j.
+Definition f (K : kernels) (D : data) (j : nat) : vector := K j (size D) (score D j).
+Definition o (K : kernels) (D : data) (j : nat) : vector :=
+  attention (K j) (size D) (width D) (A D) (A D) (A D) (X D) j.
 
 (** ** D_0 and D_1  [def-token-data] *)
 
@@ -165,7 +190,11 @@ Definition ragged_data (d n : nat) (class : nat -> nat) (jstar : nat) (a c : R) 
 
 (** The number t_k of tokens of class k. *)
 Definition class_count (n : nat) (class : nat -> nat) (k : nat) : nat :=
-  length (filter (fun i => Nat.eqb k (class i)) (seq 0 n)).
+  number n (fun i => Nat.eqb k (class i)).
+
+(** The concentration Q; that it has its two values stands in no theorem. *)
+Definition concentration (d n : nat) (class : nat -> nat) : R :=
+  Sum (d - 2) (fun k => (INR (class_count n class k) / INR n) ^ 2).
 
 (** ** Counting data  [def-count-data] *)
 
@@ -198,16 +227,16 @@ Definition relu (s : R) : R := Rmax s 0.
 Definition shifted_relu (tau s : R) : R := Rmax (s - tau) 0.
 
 (** F with the threshold s; Y is the list of the m columns of signs. *)
-Definition F (s : R) (K : kernel) (D : data) (Y : list (list R)) : R :=
+Definition F (s : R) (K : kernels) (D : data) (Y : list (list R)) : R :=
   relu (Sum (size D) (fun j =>
     fold_right (fun y r => shifted_relu s (dot (width D) (o K D j) y) + r) 0 Y)).
 
 (** P[F fires] with m columns: the share of all sign matrices with F > 0. *)
-Definition P_fires (s : R) (K : kernel) (D : data) (m : nat) : R :=
+Definition P_fires (s : R) (K : kernels) (D : data) (m : nat) : R :=
   mean (all_columns m (width D)) (fun Y => above 0 (F s K D Y)).
 
 (** pi: the probability that <o_j, y> > s for some j. *)
-Definition P_column (s : R) (K : kernel) (D : data) : R :=
+Definition P_column (s : R) (K : kernels) (D : data) : R :=
   mean (all_signs (width D)) (fun y =>
     if existsb (fun j => if Rlt_dec s (dot (width D) (o K D j) y) then true else false)
          (seq 0 (size D)) then 1 else 0).
@@ -235,12 +264,12 @@ Definition spread (n jstar : nat) (w : R) : vector := fun i =>
   if Nat.eqb i jstar then w else (1 - w) / (INR n - 1).
 
 (** Row jstar gives the token jstar the weight w_own, every other row w_other. *)
-Definition sees (K : kernel) (D : data) (jstar : nat) (w_own w_other : R) : Prop :=
+Definition sees (K : kernels) (D : data) (jstar : nat) (w_own w_other : R) : Prop :=
   forall j i, (j < size D)%nat -> (i < size D)%nat ->
   f K D j i = spread (size D) jstar (if Nat.eqb j jstar then w_own else w_other) i.
 
 (** Row jstar has the weights x1 at jstar and z1 elsewhere, every other row x2 and z2. *)
-Definition two_weights (K : kernel) (D : data) (jstar : nat) (x1 z1 x2 z2 : R) : Prop :=
+Definition two_weights (K : kernels) (D : data) (jstar : nat) (x1 z1 x2 z2 : R) : Prop :=
   forall j i, (j < size D)%nat -> (i < size D)%nat ->
   f K D j i = if Nat.eqb i jstar then (if Nat.eqb j jstar then x1 else x2)
               else (if Nat.eqb j jstar then z1 else z2).

@@ -141,15 +141,12 @@ Proof.
     try (assert (H' := H eq_refl)); lra.
 Qed.
 
-(** [spike-column-half], in part: one column, and not that m of them
-    are silent with probability 2^-m. *)
-Theorem spike_column_half tau : 1 / 2 < f j -> 1 - 2 * f j <= tau < 2 * f j - 1 ->
-  mean (all_signs n) (fun y => above tau (dot n f y)) = 1 / 2.
+Lemma sign_decides tau y : 1 - 2 * f j <= tau < 2 * f j - 1 -> In y (all_signs n) ->
+  (tau < dot n f y <-> nth j y 0 = 1).
 Proof.
-  intros _ [H1 H2]. rewrite <- mean_sign. apply mean_ext. intros y Hy.
-  destruct (dot_sign y Hy) as (P & M). unfold above.
-  destruct (sign_nth n y j Hy Hj) as [E|E]; rewrite E in *; destruct (Rlt_dec _ _);
-    try (assert (P' := P eq_refl)); try (assert (M' := M eq_refl)); lra.
+  intros [H1 H2] Hy. destruct (dot_sign y Hy) as (P & M).
+  destruct (sign_nth n y j Hy Hj) as [E|E]; rewrite E in *;
+    try (assert (P' := P eq_refl)); try (assert (M' := M eq_refl)); split; lra.
 Qed.
 
 End Decides.
@@ -187,6 +184,23 @@ Proof.
       unfold shifted_relu, Rmax in *; destruct (Rle_dec _ _); lra.
   - intros pi m. split; [apply query_fires_eq|]. rewrite query_fires_eq.
     apply power_union, query_column_range.
+Qed.
+
+(** [spike-column-half]; that f_j > 1/2 is in the bounds of tau. *)
+Theorem spike_column_half tau (K : kernel) n v j :
+  let f := K n v in
+  (forall i, (i < n)%nat -> 0 <= f i) -> Sum n f = 1 -> (j < n)%nat ->
+  1 - 2 * f j <= tau < 2 * f j - 1 ->
+  mean (all_signs n) (fun y => above tau (dot n f y)) = 1 / 2 /\
+  (forall y, In y (all_signs n) -> (tau < dot n f y <-> nth j y 0 = 1)) /\
+  forall m, 1 - query_P_fires tau K n m v = 1 / 2 ^ m.
+Proof.
+  intros f F0 F1 Hj Ht. assert (S := fun y => sign_decides n f j F0 F1 Hj tau y Ht).
+  assert (Half : mean (all_signs n) (fun y => above tau (dot n f y)) = 1 / 2).
+  { rewrite <- (mean_sign n j). apply mean_ext. intros y Hy. specialize (S y Hy). unfold above.
+    destruct (sign_nth n y j Hy Hj) as [E|E]; rewrite E in *; destruct (Rlt_dec _ _); lra. }
+  split; [assumption | split; [assumption|]]. intros m. rewrite query_fires_eq. unfold query_column.
+  fold f. rewrite Half. replace (1 - 1 / 2) with (/ 2) by field. rewrite pow_inv. lra.
 Qed.
 
 Lemma query_fires_le tau K n m v x : query_column tau K n v <= x -> query_P_fires tau K n m v <= INR m * x.
@@ -247,7 +261,7 @@ Qed.
 (** [lemma-4-1-softmax-flat] *)
 Theorem softmax_flat : V0 l h n v -> forall i, (i < n)%nat ->
   exp (l - h) / INR n <= softmax n v i <= exp (h - l) / INR n.
-Proof using Hl Hlh H1.
+Proof using H1.
   clear Hn.
   intros HV i Hi. unfold Rminus at 1 2. rewrite !exp_plus, !exp_Ropp.
   apply (flat_weight exp); try assumption; [apply exp_pos|].
@@ -257,7 +271,7 @@ Qed.
 (** [lemma-4-1-linear-flat] *)
 Theorem linear_flat : V0 l h n v -> forall i, (i < n)%nat ->
   l / h / INR n <= linear n v i <= h / l / INR n.
-Proof using Hl Hlh H1.
+Proof using Hl H1.
   clear Hn.
   intros HV. apply (flat_weight (fun s => s)); [assumption|]. intros k Hk. apply HV. assumption.
 Qed.
@@ -344,11 +358,12 @@ Proof using Hl Hn Hkappa.
   - intros i Hi E. assert (B := proj2 (proj2 HV) i Hi E). apply div_le; lra.
 Qed.
 
-(** [linear-spike-norm], in part: the exact square, without the O that follows from it. *)
+(** [linear-spike-norm]; the constant of the O is (4 kappa^2 + 2 h^2) / l^2. *)
 Theorem linear_spike_norm j : V1 l h kappa n v j ->
   let L := ln (INR n) in
   Sum n (fun i => linear n v i ^ 2) <= N l h kappa n /\
-  N l h kappa n <= (kappa * L / ((INR n - 1) * l)) ^ 2 + h ^ 2 / ((INR n - 1) * l ^ 2).
+  N l h kappa n <= (kappa * L / ((INR n - 1) * l)) ^ 2 + h ^ 2 / ((INR n - 1) * l ^ 2) /\
+  Sum n (fun i => linear n v i ^ 2) <= (4 * kappa ^ 2 + 2 * h ^ 2) / l ^ 2 * (L ^ 2 / INR n ^ 2 + 1 / INR n).
 Proof using Hl Hn Hkappa Hlh.
   clear H1.
   intros HV L. assert (N2 := INR_n). assert (HL := ln_n_pos). fold L in HL.
@@ -361,19 +376,43 @@ Proof using Hl Hn Hkappa Hlh.
   replace ((INR n - 1) * l + kappa * L) with s in Fi by (unfold s; ring).
   assert (EN : N l h kappa n = (kappa * L / s) ^ 2 + (INR n - 1) * (h / s) ^ 2)
     by (unfold N; fold L; fold s; field; lra).
-  split.
-  - rewrite EN.
+  assert (B1 : Sum n (fun i => linear n v i ^ 2) <= N l h kappa n).
+  { rewrite EN.
     apply Rle_trans with (Sum n (fun i => if Nat.eqb i j then (kappa * L / s) ^ 2 else (h / s) ^ 2)).
     + apply Sum_le. intros i Hi. assert (Pi := P i Hi). destruct (Nat.eqb i j) eqn:E.
       * apply Nat.eqb_eq in E. subst i. apply pow_incr. lra.
       * apply Nat.eqb_neq in E. assert (B := Fi i Hi E). apply pow_incr. lra.
     + right. rewrite (Sum_one n j _ ((h / s) ^ 2)); [rewrite Nat.eqb_refl; reflexivity | apply HV |].
-      intros i _ E. replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity.
-  - rewrite EN. apply Rplus_le_compat.
+      intros i _ E. replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity. }
+  assert (B2 : N l h kappa n <= (kappa * L / ((INR n - 1) * l)) ^ 2 + h ^ 2 / ((INR n - 1) * l ^ 2)).
+  { rewrite EN. apply Rplus_le_compat.
     + apply pow_incr. split; [left; apply Rdiv_lt_0_compat; lra | apply div_le; unfold s; lra].
     + replace (h ^ 2 / ((INR n - 1) * l ^ 2)) with ((INR n - 1) * (h / ((INR n - 1) * l)) ^ 2) by (field; lra).
       apply Rmult_le_compat_l; [lra|]. apply pow_incr.
-      split; [left; apply Rdiv_lt_0_compat; lra | apply div_le; unfold s; lra].
+      split; [left; apply Rdiv_lt_0_compat; lra | apply div_le; unfold s; lra]. }
+  split; [assumption | split; [assumption|]].
+  apply Rle_trans with (1 := B1). apply Rle_trans with (1 := B2). clear B1 B2 EN Fi Fj P HV.
+  (* 1 / (n - 1) <= 2 / n *)
+  set (x := INR n) in *. assert (Px : 0 < x) by lra. assert (Pl2 : 0 < l ^ 2) by (apply pow_lt; assumption).
+  assert (T1 : (kappa * L / ((x - 1) * l)) ^ 2 <= 4 * kappa ^ 2 / l ^ 2 * (L ^ 2 / x ^ 2)).
+  { replace (4 * kappa ^ 2 / l ^ 2 * (L ^ 2 / x ^ 2)) with ((kappa * L / (x / 2 * l)) ^ 2) by (field; lra).
+    apply pow_incr. split; [left; apply Rdiv_lt_0_compat; lra|].
+    apply div_le; [lra | lra | apply Rmult_lt_0_compat; lra | apply Rmult_le_compat_r; lra]. }
+  assert (T2 : h ^ 2 / ((x - 1) * l ^ 2) <= 2 * h ^ 2 / l ^ 2 * (1 / x)).
+  { replace (2 * h ^ 2 / l ^ 2 * (1 / x)) with (h ^ 2 / (x / 2 * l ^ 2)) by (field; lra).
+    apply div_le; [apply pow2_ge_0 | lra | apply Rmult_lt_0_compat; lra | apply Rmult_le_compat_r; lra]. }
+  assert (P1 : 0 <= 2 * h ^ 2 / l ^ 2 * (L ^ 2 / x ^ 2)).
+  { apply Rmult_le_pos; (apply Rmult_le_pos; [| left; apply Rinv_0_lt_compat; try apply pow_lt; assumption]).
+    - apply Rmult_le_pos; [lra | apply pow2_ge_0].
+    - apply pow2_ge_0. }
+  assert (P2 : 0 <= 4 * kappa ^ 2 / l ^ 2 * (1 / x)).
+  { apply Rmult_le_pos; (apply Rmult_le_pos; [| left; apply Rinv_0_lt_compat; try apply pow_lt; assumption]).
+    - apply Rmult_le_pos; [lra | apply pow2_ge_0].
+    - lra. }
+  replace ((4 * kappa ^ 2 + 2 * h ^ 2) / l ^ 2 * (L ^ 2 / x ^ 2 + 1 / x))
+    with (4 * kappa ^ 2 / l ^ 2 * (L ^ 2 / x ^ 2) + 2 * h ^ 2 / l ^ 2 * (1 / x)
+      + (2 * h ^ 2 / l ^ 2 * (L ^ 2 / x ^ 2) + 4 * kappa ^ 2 / l ^ 2 * (1 / x))) by (field; lra).
+  lra.
 Qed.
 
 (** *** One column *)
@@ -383,7 +422,7 @@ Lemma column_below f s B : 0 < B -> 0 < s -> Sum n (fun i => f i ^ 2) <= B ->
 Proof. intros HB Hs H. apply hoeffding_le; assumption. Qed.
 
 Lemma softmax_norm : V0 l h n v -> Sum n (fun i => softmax n v i ^ 2) <= exp (h - l) / INR n.
-Proof using Hl Hlh H1.
+Proof using H1.
   clear Hn.
   intros HV. apply norm_at_most_max.
   - intros i Hi. left. apply (weight_pos exp); [lia | exact exp_v_pos | assumption].
@@ -470,15 +509,13 @@ Theorem one_query_theorem l h kappa tau n m v0 v1 j :
   query_P_fires tau linear n m v1 <= INR m * exp (- (tau ^ 2 / (2 * N l h kappa n))).
 Proof.
   intros Hl Hlh Hk Hn H0 H1 Ht. split; [|split; [|split]].
-  - rewrite query_fires_eq.
-    assert (F0 : forall i, (i < n)%nat -> 0 < softmax n v1 i)
+  - assert (F0 : forall i, (i < n)%nat -> 0 < softmax n v1 i)
       by (intros i Hi; apply (weight_pos exp); [lia | intros; apply exp_pos | assumption]).
     assert (F1 : Sum n (softmax n v1) = 1) by (apply (weight_sum exp); [lia | intros; apply exp_pos]).
     assert (Hf : softmax n v1 j <= 1).
     { rewrite <- F1. apply (Sum_ge_one n j (softmax n v1)); [apply H1 | intros; left; apply F0; assumption]. }
-    assert (E : query_column tau softmax n v1 = 1 / 2).
-    { apply (spike_column_half n (softmax n v1) j); [intros; left; apply F0; assumption | assumption | apply H1 | lra | lra]. }
-    rewrite E. replace (1 - 1 / 2) with (/ 2) by field. rewrite pow_inv. lra.
+    assert (E : 1 - query_P_fires tau softmax n m v1 = 1 / 2 ^ m); [|lra].
+    apply (spike_column_half tau softmax n v1 j); [intros; left; apply F0; assumption | assumption | apply H1 | lra].
   - apply query_fires_le, column_reaches, softmax_column_flat; try assumption; lia || lra.
   - apply query_fires_le, column_reaches, linear_column_flat; try assumption; lia || lra.
   - apply query_fires_le, column_reaches. apply (linear_column_spike l h kappa n v1 Hl Hlh Hn Hk j); [assumption | lra].
@@ -609,7 +646,7 @@ Proof.
     apply Small; [apply Rdiv_lt_0_compat; lra | apply CN; unfold C; lra].
   - apply Rle_trans with (1 := T4). apply Small; [apply N_pos; lra || assumption|].
     apply Rle_trans with (C3 / INR n); [|apply CN; unfold C; lra].
-    apply Rle_trans with (1 := proj2 (linear_spike_norm l h kappa n v1 Hl Hlh H2 ltac:(lra) j HV1)).
+    apply Rle_trans with (1 := proj1 (proj2 (linear_spike_norm l h kappa n v1 Hl Hlh H2 ltac:(lra) j HV1))).
     destruct (ln_le_2sqrt (INR n) ltac:(lra)) as [L0 L1].
     assert (Sq := sqrt_sqrt (INR n) ltac:(lra)). set (x := INR n) in *.
     replace (C3 / x) with ((kappa * (2 * sqrt x) / (x / 2 * l)) ^ 2 + h ^ 2 / (x / 2 * l ^ 2)).
@@ -652,8 +689,8 @@ Proof.
   exists n. split; [assumption | exact (E n (le_n n))].
 Qed.
 
-(** [softmax-spike-threshold] *)
-Theorem softmax_spike_threshold l h kappa : 0 < l -> l <= h -> 0 < kappa ->
+(** [softmax-spike-threshold]: here for all l, h and kappa. *)
+Theorem softmax_spike_threshold l h kappa :
   (forall n v j, (1 <= n)%nat -> V1 l h kappa n v j ->
     1 / (1 + (INR n - 1) * exp h * Rpower (INR n) (- kappa)) <= softmax n v j /\
     softmax n v j <= 1 / (1 + (INR n - 1) * exp l * Rpower (INR n) (- kappa))) /\
@@ -662,7 +699,6 @@ Theorem softmax_spike_threshold l h kappa : 0 < l -> l <= h -> 0 < kappa ->
     (1 < kappa -> is_lim_seq (fun n => softmax n (v n) (j n)) 1) /\
     (kappa < 1 -> is_lim_seq (fun n => softmax n (v n) (j n)) 0).
 Proof.
-  intros Hl Hlh Hk0.
   split; [intros n v j Hn HV; exact (spike_bounds l h kappa n v Hn j HV)|]. intros v j HV.
   assert (Lim : forall e, 0 < e -> is_lim_seq (fun n => Rpower (INR n) (- e)) 0).
   { intros e He. apply (is_lim_comp_seq (fun x => Rpower x (- e)) INR p_infty 0).
@@ -691,8 +727,8 @@ Theorem certified_flat_weights l h n v i : 0 < l -> l <= h -> (2 <= n)%nat -> V0
   (let Lambda := h / l in 1 / (Lambda * INR n) <= linear n v i <= Lambda / INR n).
 Proof.
   intros Hl Hlh Hn HV Hi. assert (N2 := INR_n n Hn).
-  assert (S := softmax_flat l h n v Hl Hlh (le_1_2 Hn) HV i Hi).
-  assert (T := linear_flat l h n v Hl Hlh (le_1_2 Hn) HV i Hi). split; cbv zeta.
+  assert (S := softmax_flat l h n v (le_1_2 Hn) HV i Hi).
+  assert (T := linear_flat l h n v Hl (le_1_2 Hn) HV i Hi). split; cbv zeta.
   - replace (1 / (exp (h - l) * INR n)) with (exp (l - h) / INR n); [assumption|].
     replace (l - h) with (- (h - l)) by ring. rewrite exp_Ropp. assert (P := exp_pos (h - l)). field. lra.
   - replace (1 / (h / l * INR n)) with (l / h / INR n) by (field; lra). assumption.
@@ -852,4 +888,183 @@ Proof.
   rewrite E. split.
   - apply (linear_spike_norm l h kappa n v Hl Hlh Hn Hk j HV).
   - intros s Hs. apply (linear_column_spike l h kappa n v Hl Hlh Hn Hk j); assumption.
+Qed.
+
+(** ** Lemma 4.1 is sharp *)
+
+Section Extremes.
+
+Variables (u : R -> R) (l h : R) (n : nat).
+Hypothesis Hl : 0 < u l.
+Hypothesis Hu : forall s, l <= s <= h -> u l <= u s <= u h.
+Hypothesis Hlh : l <= h.
+Hypothesis Hn : (2 <= n)%nat.
+
+Let Lambda := u h / u l.
+
+Lemma one_value_sum i x z : (i < n)%nat -> Sum n (fun k => if Nat.eqb k i then x else z) = x + (INR n - 1) * z.
+Proof.
+  intros Hi. rewrite (Sum_one n i _ z Hi); [rewrite Nat.eqb_refl; reflexivity|].
+  intros k _ Hk. replace (Nat.eqb k i) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity.
+Qed.
+
+Lemma one_score_sum i x z : (i < n)%nat ->
+  Sum n (fun k => u (if Nat.eqb k i then x else z)) = u x + (INR n - 1) * u z.
+Proof.
+  intros Hi. rewrite <- (one_value_sum i (u x) (u z) Hi). apply Sum_ext. intros k _.
+  destruct (Nat.eqb k i); reflexivity.
+Qed.
+
+Lemma V0_extremes i : (i < n)%nat ->
+  (forall v, V0 l h n v -> 1 / (1 + (INR n - 1) * Lambda) <= normalised u n v i <= Lambda / (Lambda + INR n - 1)) /\
+  (exists v, V0 l h n v /\ normalised u n v i = Lambda / (Lambda + INR n - 1)) /\
+  (exists v, V0 l h n v /\ normalised u n v i = 1 / (1 + (INR n - 1) * Lambda)) /\
+  Lambda / INR n = (1 + (Lambda - 1) / INR n) * (Lambda / (Lambda + INR n - 1)) /\
+  1 / (1 + (INR n - 1) * Lambda) = INR n * Lambda / (1 + (INR n - 1) * Lambda) * (1 / Lambda / INR n).
+Proof.
+  intros Hi. assert (N2 := INR_n n Hn). destruct (Hu h ltac:(lra)) as (Hh & _).
+  assert (PL : 1 <= Lambda).
+  { unfold Lambda. apply Rmult_le_reg_r with (u l); [assumption|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra. }
+  assert (P1 : 0 < (INR n - 1) * u l) by (apply Rmult_lt_0_compat; lra).
+  assert (P2 : 0 < (INR n - 1) * u h) by (apply Rmult_lt_0_compat; lra).
+  assert (P3 : 0 < (INR n - 1) * Lambda) by (apply Rmult_lt_0_compat; lra).
+  assert (E1 : Lambda / (Lambda + INR n - 1) = u h / (u h + (INR n - 1) * u l)) by (unfold Lambda; field; lra).
+  assert (E2 : 1 / (1 + (INR n - 1) * Lambda) = u l / (u l + (INR n - 1) * u h)) by (unfold Lambda; field; lra).
+  assert (Corner : forall x z, l <= x <= h -> l <= z <= h -> V0 l h n (fun k => if Nat.eqb k i then x else z))
+    by (intros x z Hx Hz k _; destruct (Nat.eqb k i); assumption).
+  split; [|split; [|split; [|split]]].
+  - intros v HV. rewrite E1, E2. unfold normalised.
+    assert (Ui := Hu (v i) (HV i Hi)).
+    assert (Lo : u (v i) + (INR n - 1) * u l <= Sum n (fun k => u (v k))).
+    { rewrite <- (one_value_sum i (u (v i)) (u l) Hi). apply Sum_le. intros k Hk.
+      destruct (Nat.eqb k i) eqn:E; [apply Nat.eqb_eq in E; subst; lra | apply Hu, HV; assumption]. }
+    assert (Up : Sum n (fun k => u (v k)) <= u (v i) + (INR n - 1) * u h).
+    { rewrite <- (one_value_sum i (u (v i)) (u h) Hi). apply Sum_le. intros k Hk.
+      destruct (Nat.eqb k i) eqn:E; [apply Nat.eqb_eq in E; subst; lra | apply Hu, HV; assumption]. }
+    set (x := u (v i)) in *. set (S := Sum n (fun k => u (v k))) in *. assert (PS : 0 < S) by lra. split.
+    + apply Rmult_le_reg_r with (S * (u l + (INR n - 1) * u h)); [apply Rmult_lt_0_compat; lra|].
+      replace (u l / (u l + (INR n - 1) * u h) * (S * (u l + (INR n - 1) * u h))) with (u l * S) by (field; lra).
+      replace (x / S * (S * (u l + (INR n - 1) * u h))) with (x * (u l + (INR n - 1) * u h)) by (field; lra).
+      apply Rle_trans with (u l * (x + (INR n - 1) * u h)); [apply Rmult_le_compat_l; lra|].
+      assert ((INR n - 1) * u h * u l <= (INR n - 1) * u h * x) by (apply Rmult_le_compat_l; lra). lra.
+    + apply Rmult_le_reg_r with (S * (u h + (INR n - 1) * u l)); [apply Rmult_lt_0_compat; lra|].
+      replace (u h / (u h + (INR n - 1) * u l) * (S * (u h + (INR n - 1) * u l))) with (u h * S) by (field; lra).
+      replace (x / S * (S * (u h + (INR n - 1) * u l))) with (x * (u h + (INR n - 1) * u l)) by (field; lra).
+      apply Rle_trans with (u h * (x + (INR n - 1) * u l)); [|apply Rmult_le_compat_l; lra].
+      assert ((INR n - 1) * u l * x <= (INR n - 1) * u l * u h) by (apply Rmult_le_compat_l; lra). lra.
+  - exists (fun k => if Nat.eqb k i then h else l). split; [apply Corner; lra|].
+    unfold normalised. rewrite one_score_sum, Nat.eqb_refl, E1 by assumption. reflexivity.
+  - exists (fun k => if Nat.eqb k i then l else h). split; [apply Corner; lra|].
+    unfold normalised. rewrite one_score_sum, Nat.eqb_refl, E2 by assumption. reflexivity.
+  - field. lra.
+  - field. lra.
+Qed.
+
+(** Besides the spike x one score h, all others l. *)
+Lemma spike_and_one j i x : (j < n)%nat -> (i < n)%nat -> i <> j ->
+  Sum n (fun k => u (if Nat.eqb k j then x else if Nat.eqb k i then h else l)) = u x + u h + (INR n - 2) * u l.
+Proof.
+  intros Hj Hi Hij.
+  rewrite (Sum_ext n _ (fun k => ((if Nat.eqb k j then u x - u l else 0) + (if Nat.eqb k i then u h - u l else 0)) + u l)).
+  - rewrite Sum_plus, Sum_plus, Sum_const.
+    rewrite (Sum_one n j (fun k => if Nat.eqb k j then u x - u l else 0) 0 Hj).
+    + rewrite (Sum_one n i (fun k => if Nat.eqb k i then u h - u l else 0) 0 Hi).
+      * rewrite !Nat.eqb_refl. ring.
+      * intros k _ Hk. replace (Nat.eqb k i) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity.
+    + intros k _ Hk. replace (Nat.eqb k j) with false by (symmetry; apply Nat.eqb_neq; assumption). reflexivity.
+  - intros k _. destruct (Nat.eqb k j) eqn:Ej.
+    + apply Nat.eqb_eq in Ej. subst k. replace (Nat.eqb j i) with false by (symmetry; apply Nat.eqb_neq; congruence). ring.
+    + destruct (Nat.eqb k i); ring.
+Qed.
+
+End Extremes.
+
+Lemma either_increases l h : 0 < l ->
+  (forall s, l <= s <= h -> exp l <= exp s <= exp h) /\ (forall s, l <= s <= h -> l <= s <= h).
+Proof. intros _. split; intros s Hs; [split; apply exp_le; lra | assumption]. Qed.
+
+(** [lemma-4-1-sharp] *)
+Theorem lemma_4_1_sharp l h kappa n : 0 < l -> l <= h -> 0 < kappa -> (2 <= n)%nat ->
+  let N := INR n in
+  let L := ln N in
+  (forall K Lambda, K = softmax /\ Lambda = exp (h - l) \/ K = linear /\ Lambda = h / l ->
+    forall i, (i < n)%nat ->
+    (forall v, V0 l h n v -> 1 / (1 + (N - 1) * Lambda) <= K n v i <= Lambda / (Lambda + N - 1)) /\
+    (exists v, V0 l h n v /\ K n v i = Lambda / (Lambda + N - 1)) /\
+    (exists v, V0 l h n v /\ K n v i = 1 / (1 + (N - 1) * Lambda)) /\
+    Lambda / N = (1 + (Lambda - 1) / N) * (Lambda / (Lambda + N - 1)) /\
+    1 / (1 + (N - 1) * Lambda) = N * Lambda / (1 + (N - 1) * Lambda) * (1 / Lambda / N)) /\
+  (forall j, (j < n)%nat ->
+    (exists v, V1 l h kappa n v j /\ softmax n v j = 1 / (1 + (N - 1) * exp h * Rpower N (- kappa))) /\
+    (exists v, V1 l h kappa n v j /\ linear n v j = kappa * L / (kappa * L + (N - 1) * l))) /\
+  (forall j i, (j < n)%nat -> (i < n)%nat -> i <> j ->
+    let v := fun k => if Nat.eqb k j then kappa * L else if Nat.eqb k i then h else l in
+    V1 l h kappa n v j /\
+    exp h * Rpower N (- kappa) = (1 + (exp h + (N - 2) * exp l) * Rpower N (- kappa)) * softmax n v i /\
+    h / ((N - 1) * l + kappa * L) = (1 + (h - l) / ((N - 1) * l + kappa * L)) * linear n v i).
+Proof.
+  intros Hl Hlh Hk Hn N L. assert (N2 := INR_n n Hn). fold N in N2.
+  destruct (either_increases l h Hl) as (Ie & Il). split; [|split].
+  - intros K Lambda [(-> & ->) | (-> & ->)] i Hi.
+    + replace (exp (h - l)) with (exp h / exp l)
+        by (unfold Rminus; rewrite exp_plus, exp_Ropp; reflexivity).
+      exact (V0_extremes exp l h n (exp_pos l) Ie Hlh Hn i Hi).
+    + exact (V0_extremes (fun s => s) l h n Hl Il Hlh Hn i Hi).
+  - exact (proj2 (certified_spike_weights l h kappa n Hl Hlh Hk Hn)).
+  - intros j i Hj Hi Hij v. assert (HL := ln_n_pos n Hn). fold N L in HL.
+    assert (Pk : 0 < kappa * L) by (apply Rmult_lt_0_compat; assumption).
+    assert (Ei : v i = h).
+    { unfold v. replace (Nat.eqb i j) with false by (symmetry; apply Nat.eqb_neq; assumption).
+      rewrite Nat.eqb_refl. reflexivity. }
+    assert (HV : V1 l h kappa n v j).
+    { split; [assumption | split; [unfold v; rewrite Nat.eqb_refl; reflexivity|]]. intros k _ E. unfold v.
+      replace (Nat.eqb k j) with false by (symmetry; apply Nat.eqb_neq; assumption). destruct (Nat.eqb k i); lra. }
+    split; [assumption|].
+    assert (P0 : 0 <= (N - 2) * exp l) by (apply Rmult_le_pos; [lra | left; apply exp_pos]).
+    assert (P1 : 0 <= (N - 2) * l) by (apply Rmult_le_pos; lra).
+    assert (Ph := exp_pos h). assert (Ps := exp_pos (v j)). split.
+    + assert (G := spike_gain l h kappa n v j HV). fold N in G. rewrite G. unfold softmax, normalised.
+      assert (S := spike_and_one exp l h n j i (kappa * L) Hj Hi Hij). fold v in S.
+      change (Sum n (fun k => exp (v k)) = exp (kappa * L) + exp h + (N - 2) * exp l) in S.
+      rewrite S, Ei. assert (Ej : v j = kappa * L) by apply HV. rewrite Ej in *. field. lra.
+    + unfold linear, normalised.
+      assert (S := spike_and_one (fun s => s) l h n j i (kappa * L) Hj Hi Hij).
+      change (Sum n (fun k => v k) = kappa * L + h + (N - 2) * l) in S. rewrite S, Ei.
+      assert (0 < (N - 1) * l) by (apply Rmult_lt_0_compat; lra). field. lra.
+Qed.
+
+(** [factor-two-breaks] *)
+Theorem factor_two_breaks l h n K Lambda : 0 < l -> l <= h -> (2 <= n)%nat ->
+  K = softmax /\ Lambda = exp (h - l) \/ K = linear /\ Lambda = h / l -> 2 < Lambda ->
+  ((exists v i, (i < n)%nat /\ V0 l h n v /\ K n v i < 1 / (2 * INR n)) <-> INR n > (Lambda - 1) / (Lambda - 2)) /\
+  ((exists v i, (i < n)%nat /\ V0 l h n v /\ K n v i > 2 / INR n) <-> INR n > 2 * (Lambda - 1) / (Lambda - 2)).
+Proof.
+  intros Hl Hlh Hn HK HL. assert (N2 := INR_n n Hn). set (N := INR n) in *.
+  assert (X := proj1 (lemma_4_1_sharp l h 1 n Hl Hlh ltac:(lra) Hn) K Lambda HK). fold N in X.
+  assert (P : 0 < (N - 1) * Lambda) by (apply Rmult_lt_0_compat; lra).
+  assert (E1 : (Lambda - 1) / (Lambda - 2) * (Lambda - 2) = Lambda - 1) by (field; lra).
+  assert (E2 : 2 * (Lambda - 1) / (Lambda - 2) * (Lambda - 2) = 2 * (Lambda - 1)) by (field; lra).
+  assert (Low : 1 / (1 + (N - 1) * Lambda) < 1 / (2 * N) <-> N > (Lambda - 1) / (Lambda - 2)).
+  { assert (F1 : 1 / (1 + (N - 1) * Lambda) * ((1 + (N - 1) * Lambda) * (2 * N)) = 2 * N) by (field; lra).
+    assert (F2 : 1 / (2 * N) * ((1 + (N - 1) * Lambda) * (2 * N)) = 1 + (N - 1) * Lambda) by (field; lra).
+    assert (PP : 0 < (1 + (N - 1) * Lambda) * (2 * N)) by (apply Rmult_lt_0_compat; lra). split; intros H.
+    - apply Rmult_lt_reg_r with (Lambda - 2); [lra|]. rewrite E1.
+      apply (Rmult_lt_compat_r _ _ _ PP) in H. rewrite F1, F2 in H. lra.
+    - apply (Rmult_lt_compat_r (Lambda - 2)) in H; [|lra]. rewrite E1 in H.
+      apply Rmult_lt_reg_r with (1 := PP). rewrite F1, F2. lra. }
+  assert (Up : Lambda / (Lambda + N - 1) > 2 / N <-> N > 2 * (Lambda - 1) / (Lambda - 2)).
+  { assert (F1 : Lambda / (Lambda + N - 1) * ((Lambda + N - 1) * N) = Lambda * N) by (field; lra).
+    assert (F2 : 2 / N * ((Lambda + N - 1) * N) = 2 * (Lambda + N - 1)) by (field; lra).
+    assert (PP : 0 < (Lambda + N - 1) * N) by (apply Rmult_lt_0_compat; lra). split; intros H.
+    - apply Rmult_lt_reg_r with (Lambda - 2); [lra|]. rewrite E2.
+      apply (Rmult_lt_compat_r _ _ _ PP) in H. rewrite F1, F2 in H. lra.
+    - apply (Rmult_lt_compat_r (Lambda - 2)) in H; [|lra]. rewrite E2 in H.
+      apply Rmult_lt_reg_r with (1 := PP). rewrite F1, F2. lra. }
+  split; [rewrite <- Low | rewrite <- Up]; split.
+  - intros (v & i & Hi & HV & H). apply Rle_lt_trans with (2 := H). apply (X i Hi). assumption.
+  - intros H. destruct (X O ltac:(lia)) as (_ & _ & (v & HV & E) & _). exists v, O.
+    split; [lia | split; [assumption | rewrite E; assumption]].
+  - intros (v & i & Hi & HV & H). apply Rlt_le_trans with (1 := H). apply (X i Hi). assumption.
+  - intros H. destruct (X O ltac:(lia)) as (_ & (v & HV & E) & _). exists v, O.
+    split; [lia | split; [assumption | rewrite E; assumption]].
 Qed.

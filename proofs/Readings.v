@@ -2,7 +2,8 @@
 
     Proved here: the marked row's weight with X = I; the identities behind the law
     of one column; what the first entry of linear attention's output tells; a mark
-    strong enough for linear attention; the least probability that b > 0.1 allows. *)
+    strong enough for linear attention; the least probability that b > 0.1 allows;
+    that more columns and a lower threshold never fire less. *)
 
 From Coq Require Import Reals List Arith Lra Lia Psatz.
 Require Import Model Signs Rows Attention Golden Main.
@@ -51,7 +52,7 @@ Proof.
   assert (E : forall x, exp (x * L n) = Rpower N x) by reflexivity.
   set (E1 := Rpower N (a ^ 2 + b c ^ 2 + c ^ 2)). set (E2 := Rpower N (b c ^ 2 + c ^ 2)). set (E3 := Rpower N (c ^ 2)).
   assert (P1 : 0 < E1) by apply exp_pos. assert (P2 : 0 < E2) by apply exp_pos. assert (P3 : 0 < E3) by apply exp_pos.
-  unfold f, softmax, normalised. change (size D_I) with n. rewrite S by exact Hj.
+  unfold f, everywhere, softmax, normalised. change (size D_I) with n. rewrite S by exact Hj.
   rewrite Nat.eqb_refl. simpl (class D jstar). fold ks. rewrite Nat.eqb_refl, E. fold E1.
   rewrite (Sum_ext n _ (fun i => (E2 - E3) * (if in_class D ks i then 1 else 0) +
     (E3 + (if Nat.eqb i jstar then E1 - E2 else 0)))).
@@ -198,6 +199,27 @@ Proof.
 Qed.
 
 End Tokens.
+
+(** [map-monotone]: for all kernels. *)
+Theorem map_monotone K D g m :
+  (forall m', (m <= m')%nat -> P_fires (count_tau g D) K D m <= P_fires (count_tau g D) K D m') /\
+  (forall g', g <= g' -> P_fires (count_tau g' D) K D m <= P_fires (count_tau g D) K D m).
+Proof.
+  split.
+  - intros m' Hm. rewrite !P_fires_eq. assert (R := P_column_range (count_tau g D) K D).
+    set (x := P_column (count_tau g D) K D) in *. replace m' with (m + (m' - m))%nat by lia. rewrite pow_add.
+    assert (P := pow_le (1 - x) m ltac:(lra)).
+    assert (Q : (1 - x) ^ (m' - m) <= 1) by (rewrite <- (pow1 (m' - m)) at 2; apply pow_incr; lra). nra.
+  - intros g' Hg. assert (T : count_tau g D <= count_tau g' D)
+      by (apply Rmult_le_compat_r; [apply sqrt_pos | lra]).
+    assert (Le : P_column (count_tau g' D) K D <= P_column (count_tau g D) K D).
+    { rewrite !P_column_hit. apply mean_le; [apply all_signs_not_nil|]. intros y _.
+      destruct (hit_cases (count_tau g' D) K D y) as [(-> & j & Hj & H) | (-> & _)]; [|apply hit_range].
+      rewrite hit_true; [lra | exists j; split; [assumption | lra]]. }
+    rewrite !P_fires_eq. assert (R := P_column_range (count_tau g D) K D).
+    assert ((1 - P_column (count_tau g D) K D) ^ m <= (1 - P_column (count_tau g' D) K D) ^ m)
+      by (apply pow_incr; lra). lra.
+Qed.
 
 (** [first-coordinate-separates] *)
 Theorem first_coordinate_separates d t jstar jstar' a a' c c' j j' :

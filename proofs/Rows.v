@@ -197,7 +197,7 @@ End Columns.
 
 Section Network.
 
-Variables (s : R) (K : kernel) (D : data).
+Variables (s : R) (K : kernels) (D : data).
 
 (** What one column adds up over the rows. *)
 Definition excess (y : list R) : R :=
@@ -310,12 +310,6 @@ Lemma P_fires_ge m x : 0 <= x <= 1 -> 1 - x <= P_column s K D -> 1 - x ^ m <= P_
 Proof.
   intros Hx H. rewrite P_fires_eq. assert (R := P_column_range).
   assert ((1 - P_column s K D) ^ m <= x ^ m) by (apply pow_incr; split; lra). lra.
-Qed.
-
-Lemma P_row_range j : 0 <= P_row j <= 1.
-Proof.
-  unfold P_row. split;
-    [apply mean_signs_nonneg | apply mean_signs_le_1]; intros; apply above_range.
 Qed.
 
 Lemma P_column_ge j : (j < size D)%nat -> P_row j <= P_column s K D.
@@ -512,7 +506,7 @@ Definition shares (w : vector) : Prop :=
 
 Section Shares.
 
-Variables (g : R) (K : kernel) (j : nat).
+Variables (g : R) (K : kernels) (j : nat).
 Let w := f K D j.
 Hypothesis W : shares w.
 

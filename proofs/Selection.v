@@ -94,7 +94,7 @@ Proof.
       destruct (Rle_dec _ _) as [N|]; [|discriminate].
       rewrite !S in N by assumption. rewrite (Gl jstar), (Gl k), E, Nat.eqb_refl in N.
       assert (0 < gamma D j * L n * a) by (apply Rmult_lt_0_compat; lra). lra. }
-  unfold f, hard. change (size D) with n.
+  unfold f, everywhere, hard. change (size D) with n.
   assert (HN : 2 <= INR n) by exact (size_ge_2 D V).
   rewrite Largest by assumption.
   rewrite (Sum_ext n _ (fun k => if Nat.eqb k jstar then 1 else 0))
