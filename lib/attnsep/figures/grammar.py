@@ -93,6 +93,7 @@ QUANTITIES = {
     "recalled": "share that is recalled",
     "growth": "power of $n$ with which the gain of the mark grows",
     "pairs": "number of pairs $n$",
+    "features": "number of features $M$",
     "n ε": "$n$ times the format's spacing, $n\\varepsilon_{\\mathrm{mach}}$",
     "told apart": "columns that tell $D_0$ from $D_1$",
     "ε": "error of the entries ε",

@@ -1,5 +1,6 @@
 """Plots that several pages need: objects of the grammar come in, a closed figure comes out."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -94,11 +95,26 @@ def chart(
                     axis.set_yticks([tick for tick in ticks if low <= tick <= min(high, 1.01)])
             sizes = sorted({place for c in curves if c.panel == name for place in c.x})
             if axis.get_xscale() == "log" and len(sizes) * columns <= FEW_SIZES and sizes[-1] < 10**4:
-                axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
+                axis.set_xticks(sizes, _apart(sizes))
                 axis.minorticks_off()
         for axis in axes.flat[len(names) :]:
             axis.remove()
         return finished(figure, title)
+
+
+def _apart(sizes):
+    """Return the labels of sizes on a logarithmic axis; one that would run into the label before it is left empty.
+
+    Examples
+    --------
+    >>> _apart([8, 32, 45, 8385])
+    ['8', '32', '', '8385']
+    """
+    least, found, last = 0.06 * math.log(sizes[-1] / sizes[0]), [], -math.inf
+    for size in sizes:
+        found.append(f"{size:g}" if math.log(size) - last >= least else "")
+        last = math.log(size) if found[-1] else last
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -306,3 +306,10 @@ def test_a_readers_matplotlibrc_changes_no_figure():
         {"lines.linewidth": 9, "axes.facecolor": "black", "figure.figsize": (2, 2), "font.family": "serif"}
     ):
         assert drawn() == wanted
+
+
+def test_a_label_that_would_run_into_another_is_left_empty():
+    curve = Curve(x=(8, 32, 45, 128, 8385), y=(0.1, 0.2, 0.3, 0.4, 0.5), mechanism="elu+1")
+    drawn = figures.chart([curve], x="features", y="right", x_scale="log", title="How many?")
+    assert [*drawn.axes[0].get_xticks()] == [8, 32, 45, 128, 8385]
+    assert [label.get_text() for label in drawn.axes[0].get_xticklabels()] == ["8", "32", "", "128", "8385"]
