@@ -49,7 +49,7 @@ def read(name):
 # What the guards read in this tree
 
 WITHOUT_EXERCISES = {"index", "for-lecturers", "ledger", "map", "gpu", "the-cards-words"}  # they teach no statement
-WITHOUT_MEMORY = {"cost", "benchmarks"}  # no "What to remember" yet
+WITHOUT_MEMORY = {"cost"}  # no "What to remember" yet
 LISTS_THE_LEVELS = (
     "chapters/ledger",
     "chapters/what-the-checks-prove",

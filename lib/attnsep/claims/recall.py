@@ -158,7 +158,11 @@ def stored():
     return table.read_rows()
 
 
-TRAINED, SIZES_REPORTED = (20, 40, 60, 80, 100, 120, 160, 200), 11
+# At which sizes five seeds were trained: all that were reported, but for the largest.
+TRAINED = {"elu+1": (20, 40, 60, 80, 100, 120, 160, 200), "softmax": (20, 40, 60, 80, 100, 120, 160, 200, 300, 400)}
+
+
+SIZES_REPORTED, HARD, STOPPED = 11, 400, 0.0045
 
 
 FEATURES, ENOUGH = 64, 0.001
@@ -187,8 +191,9 @@ def found(number, kernel, n):
     level="measured",
     chapter=CHAPTER,
     statement=rf"In the stored runs (${FEATURES}$ features, five seeds each) every run of softmax reached a loss of "
-    rf"${ENOUGH}$ at $n = 20, 40, 60, 80, 100, 120, 160, 200$; of elu+1 every run did at $n = 20$, and four at $n = "
-    rf"40$. From $n = 80$ on the last models of elu+1 had a loss, with all questions counting alike, above the floor "
+    rf"${ENOUGH}$ at $n = 20, 40, 60, 80$ and at $n = 100, 120, 160, 200, 300$; at $n = {HARD}$ four did, and one "
+    rf"stopped at ${STOPPED}$. Of elu+1 every run did at $n = 20$, and four at $n = 40$. From $n = 80$ on the last "
+    rf"models of elu+1 had a loss, with all questions counting alike, above the floor "
     rf"$\frac12(1 - \frac{{{FEATURES}}}n)$: by ${ABOVE[80][0]}$ to ${ABOVE[80][1]}$ at $n = 80$, by ${ABOVE[100][0]}$ "
     rf"to ${ABOVE[100][1]}$ at $n = 100$, and by ${ABOVE[200][0]}$ to ${ABOVE[200][1]}$ at $n = 120, 160, 200$.",
     uses=["recall-floor"],
@@ -198,9 +203,13 @@ def found(number, kernel, n):
     tests=(table.by_seed, recall_floor),
 )
 def recall_learnt(xp, broken=None):
-    for n in TRAINED:
-        yield equal(len(found("best", "softmax", n)), 5, n=n)
-        yield at_most(max(found("best", "softmax", n)), ENOUGH, n=n)
+    for n in TRAINED["softmax"]:
+        losses = sorted(found("best", "softmax", n))
+        yield equal(len(losses), 5, n=n)
+        yield at_most(max(losses[:4] if n == HARD else losses), ENOUGH, n=n)
+        if n == HARD:
+            yield within(losses[-1], STOPPED - 5e-5, STOPPED + 5e-5, n=n)
+    for n in TRAINED["elu+1"]:
         losses = found("best", "elu+1", n)
         yield equal(len(losses), 5, n=n)
         if n <= 40:
@@ -217,16 +226,18 @@ def recall_learnt(xp, broken=None):
     source=SOURCE,
     level="measured",
     chapter=CHAPTER,
-    statement=rf"Schlag, Irie and Schmidhuber report {SIZES_REPORTED} sizes, one run each; we trained at "
-    rf"{len(TRAINED)} of them. For softmax their loss and each of ours is at most ${ENOUGH}$. For elu+1 their loss "
-    r"lies where one more seed of ours would lie with probability $0.95$, at all these sizes together, and between our "
-    r"least and our largest at $n = 40, 80, 100, 120, 160$.",
+    statement=rf"Schlag, Irie and Schmidhuber report {SIZES_REPORTED} sizes, one run each; we trained softmax at "
+    rf"{len(TRAINED['softmax'])} of them and elu+1 at {len(TRAINED['elu+1'])}. For softmax their loss and each of ours "
+    rf"is at most ${ENOUGH}$, but for one of ours at $n = {HARD}$. For elu+1 their loss lies where one more seed of "
+    r"ours would lie with probability $0.95$, at all these sizes together, and between our least and our largest at $n "
+    r"= 40, 80, 100, 120, 160$.",
     uses=["recall-learnt"],
     assumes="their losses are reported, not recomputed; losses of one size are normally distributed",
     control="their losses are multiplied by 1 + this",
     violations=(2.2e-4, 3e-4),
     tests=(table.by_seed, table.prediction),
     coarse=[
+        ("10", "it counts the sizes"),
         ("8", "it counts the sizes"),
         ("0.95", "the interval is wide: five seeds leave four degrees of freedom"),
     ],
@@ -234,13 +245,15 @@ def recall_learnt(xp, broken=None):
 def recall_reproduces(xp, broken=None):
     for reported in REPORTED.values():
         yield equal(len(reported), SIZES_REPORTED)
-    for n in TRAINED:
-        theirs = {kernel: reported[n] * (1 + (broken or 0)) for kernel, reported in REPORTED.items()}
-        yield at_most(max(theirs["softmax"], *found("best", "softmax", n)), ENOUGH, n=n)
-        ours = found("best", "elu+1", n)
-        yield within(theirs["elu+1"], *table.prediction(ours, len(TRAINED)), n=n)
+    for n in TRAINED["softmax"]:
+        ours = sorted(found("best", "softmax", n))[: 4 if n == HARD else 5]
+        yield at_most(max(REPORTED["softmax"][n] * (1 + (broken or 0)), *ours), ENOUGH, n=n)
+    yield at_least(max(found("best", "softmax", HARD)), ENOUGH, n=HARD)
+    for n in TRAINED["elu+1"]:
+        theirs, ours = REPORTED["elu+1"][n] * (1 + (broken or 0)), found("best", "elu+1", n)
+        yield within(theirs, *table.prediction(ours, len(TRAINED["elu+1"])), n=n)
         if n in BETWEEN:
-            yield within(theirs["elu+1"], min(ours), max(ours), n=n)
+            yield within(theirs, min(ours), max(ours), n=n)
 
 
 @claim(
@@ -268,7 +281,12 @@ def recall_counts(xp, broken=None):
     yield at_least(min(found("all", "elu+1", 100)), float(alike))
 
 
-ABOVE_ALL, TAYLOR_FEATURES = 0.07, 1 + FEATURES + FEATURES * (FEATURES + 1) // 2
+def taylor_features(width):
+    """Return how many features taylor has: the number 1, the entries of a query or key, and their products."""
+    return 1 + width + width * (width + 1) // 2
+
+
+ABOVE_ALL = 0.07
 
 
 @claim(
@@ -279,9 +297,9 @@ ABOVE_ALL, TAYLOR_FEATURES = 0.07, 1 + FEATURES + FEATURES * (FEATURES + 1) // 2
     chapter=CHAPTER,
     statement=rf"In the stored runs at $n = 20, 60, 100$ (width ${FEATURES}$, five seeds each) every run of linear "
     rf"attention without a feature map reached a loss of ${ENOUGH}$ at $n = 20$ and none at $n = 100$; at $n = 60$ all "
-    rf"did where it is not normalised, and none where it is. Every run of taylor, which has ${TAYLOR_FEATURES}$ "
-    rf"features, reached it at $n = 20, 60$ and was below ${ABOVE_ALL}$ at $n = 100$, where the floor of ${FEATURES}$ "
-    rf"features is $0.18$.",
+    rf"did where it is not normalised, and none where it is. Every run of taylor, which has "
+    rf"${taylor_features(FEATURES)}$ features, reached it at $n = 20, 60$ and was below ${ABOVE_ALL}$ at $n = 100$, "
+    rf"where the floor of ${FEATURES}$ features is $0.18$.",
     uses=["recall-floor"],
     assumes="training to the stated rule; read from the stored table",
     control="elu+1 takes the place of the one that is not normalised",
@@ -335,3 +353,53 @@ def noted(kernel, n, *path):
     """Return what runs have recorded, seed by seed."""
     settings = {"pairs": n, "width": FEATURES, "start": START.get(kernel, "uniform")}
     return [*table.by_seed(stored(), "retrieval", kernel, ("recorded", *path), **settings).values()]
+
+
+MQAR_PAIRS, WIDTHS, SURE = 16, (8, 32, 128), 0.994
+
+
+# Between which shares the answers were right, by kernel and width.
+ANSWERED: dict[str, dict[int, tuple[float, float]]] = {
+    "elu+1": {8: (0.52, 0.54), 32: (0.89, 0.91), 128: (0.975, 0.982)},
+    "taylor": {8: (0.94, 0.947), 32: (0.996, 0.998), 128: (0.996, 0.998)},
+    NOT_NORMALISED: {8: (0, 0.009), 32: (0.87, 0.91), 128: (0.87, 0.91)},
+    "linear": dict.fromkeys(WIDTHS, (0, 0.006)),
+}
+
+
+@claim(
+    "mqar-learnt",
+    mark="extension",
+    source=SOURCE,
+    level="measured",
+    chapter=CHAPTER,
+    statement=rf"In the stored MQAR runs with ${MQAR_PAIRS}$ pairs (three seeds, queries and keys of width $8$, $32$ "
+    rf"and $128$, each kernel at the rate that one more seed has chosen at width $32$) every run of softmax answered "
+    rf"more than a share ${SURE}$ of the questions rightly. Those of elu+1, which has as many features as the width, "
+    rf"answered ${ANSWERED['elu+1'][8][0]}$ to ${ANSWERED['elu+1'][8][1]}$ with $8$, ${ANSWERED['elu+1'][32][0]}$ to "
+    rf"${ANSWERED['elu+1'][32][1]}$ with $32$, and ${ANSWERED['elu+1'][128][0]}$ to ${ANSWERED['elu+1'][128][1]}$ with "
+    rf"$128$; those of taylor ${ANSWERED['taylor'][8][0]}$ to ${ANSWERED['taylor'][8][1]}$ with ${taylor_features(8)}$ "
+    rf"features, and ${ANSWERED['taylor'][32][0]}$ to ${ANSWERED['taylor'][32][1]}$ with ${taylor_features(32)}$ and "
+    rf"with ${taylor_features(128)}$. Linear attention that is not normalised answered at most "
+    rf"${ANSWERED[NOT_NORMALISED][8][1]}$ at width $8$, and ${ANSWERED[NOT_NORMALISED][32][0]}$ to "
+    rf"${ANSWERED[NOT_NORMALISED][32][1]}$ at the other two; normalised it answered at most "
+    rf"${ANSWERED['linear'][8][1]}$ at each.",
+    assumes="equal training; read from the stored table",
+    control="every run but those of softmax answers a larger share rightly, by this",
+    violations=(8e-4, 12e-4),
+    tests=(table.by_seed,),
+)
+def mqar_learnt(xp, broken=None):
+    for width in WIDTHS:
+        yield equal(len(answered("softmax", width)), 3, width=width)
+        yield at_least(min(answered("softmax", width)), SURE, width=width)
+        for kernel, shares in ANSWERED.items():
+            yield equal(len(answered(kernel, width)), 3, width=width)
+            for share in answered(kernel, width):
+                yield within(share + (broken or 0), *shares[width], width=width)
+
+
+def answered(kernel, width):
+    """Return the shares of right answers in the stored MQAR runs, seed by seed."""
+    found = table.by_seed(stored(), "mqar", kernel, ("result", "all"), pairs=MQAR_PAIRS, width=width)
+    return [*found.values()]
