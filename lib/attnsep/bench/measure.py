@@ -42,7 +42,9 @@ MOST_WORK = 36 * 10**9  # n²d of softmax, some seconds on two cores
 SECONDS = 0.25
 
 
-LEAST_TURNS, MOST_TURNS = 5, 9  # of each contender; more than the least where the interval is still wide
+# Of each contender; more than the least while the interval is still wide.  On a machine that others disturb, one turn's
+# ratio may be off by a quarter, and then it takes about thirty.
+LEAST_TURNS, MOST_TURNS = 8, 40
 
 
 WIDEST = 1.2  # the upper end of a settled interval over its lower end
@@ -83,7 +85,7 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=SECONDS, most_work=MOST_WORK,
     dtype : sequence of str
         float64, float32 or both.
     seconds : float
-        About how long to repeat each call of a pair, in all its turns together; it has from 5 to 9 turns.
+        About how long to repeat each call of a pair, in its first 8 turns together; it has up to 40.
     most_work : float
         Largest n²d at which softmax attention on random matrices is timed; beyond it these rows are left out.
     progress : bool
@@ -108,9 +110,10 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=SECONDS, most_work=MOST_WORK,
     Notes
     -----
     Each library is a process of its own.  They take turns, each after all have rested until their threads sleep; a
-    turn's time is the median of its calls.  The ratio is that of the medians over the turns, its ends are those of a
-    bootstrap of the turns at 95 %.  What is not settled is measured again at the end.  The rows of ``NumPy`` are the
-    same products and powers alone: what no attention that is built from them in NumPy can do without.
+    turn's time is the median of its calls.  Each turn gives one ratio, so that what slows down a whole turn cancels;
+    the ratio is the geometric mean of the turns', its ends are those of a bootstrap of the turns at 95 %.  Turns go on
+    until it is settled, or there have been 40.  The rows of ``NumPy`` are the same products and powers alone: what no
+    attention that is built from them in NumPy can do without.
 
     Softmax on random matrices with scores of standard deviation 3, PyTorch's with the better of d and of d padded to a
     multiple of 16, left out where a GPU has no room for it; linear attention on positive ones, so that no row sum
@@ -141,10 +144,7 @@ def bench(n=N, d=D, dtype=("float64",), *, seconds=SECONDS, most_work=MOST_WORK,
     sizes = [(x, y, kind) for kind in dtype for y in d for x in n]
     before = load(min(1.0, seconds))
     with _contenders(xp) as take_turn:
-        found = {size: _timed(take_turn, *size, seconds, most_work) for size in _shown(sizes, progress)}
-        again = [size for size, pairs in found.items() if not _settled(pairs)]
-        found |= {size: _timed(take_turn, *size, seconds, most_work) for size in _shown(again, progress)}
-    timed = [pair for pairs in found.values() for pair in pairs]
+        timed = [pair for size in _shown(sizes, progress) for pair in _timed(take_turn, *size, seconds, most_work)]
     _add_memory(xp, timed, progress)
     limits = {kind: _limits(xp, kind, min(SPIN, seconds)) for kind in dtype}
     head = {"date": datetime.now(UTC).date().isoformat(), **_machine(xp)}
@@ -305,14 +305,11 @@ def _pairs(times, n, d, dtype):
 
 
 def _interval(times, others=None):
-    """Return the ratio of the medians of two contenders' turns, or of the first one's to its own, and its ends."""
-    pairs = np.array([times, others or times])
-    picked = np.random.default_rng(0).integers(pairs.shape[1], size=(RESAMPLES, pairs.shape[1]))
-    ours, theirs = np.median(pairs[:, picked], axis=2)
-    ratios = ours / (theirs if others else statistics.median(times))
-    ends = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    middle = statistics.median(times) / statistics.median(others or times)
-    return [float(f"{x:.4g}") for x in (ends[0], middle, ends[1])]
+    """Return the mean ratio of one contender's turns to another's, or to the median of its own, and its ends."""
+    ratios = np.log(times) - np.log(others or statistics.median(times))
+    picked = np.random.default_rng(0).integers(ratios.size, size=(RESAMPLES, ratios.size))
+    low, high = np.quantile(ratios[picked].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return [float(f"{x:.4g}") for x in np.exp([low, ratios.mean(), high])]
 
 
 def _turn(library, backend, *size):
