@@ -70,22 +70,26 @@ def prose():
 
 
 def beside(text, cells=(), statements=()):
-    """Return a text as a page beside what computes its numbers: code of a chapter, statements of the ledger."""
+    """Return a text as a page with what computes its numbers: code of a chapter; statements, too far to be rounded."""
     blocks = "\n\n".join(f"```{{prf:lemma}} L\n\n{statement}\n```" for statement in statements)
     code = [nbformat.v4.new_code_cell(cell.source, outputs=cell.outputs) for cell in cells if cell.cell_type == "code"]
-    return nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_markdown_cell, (blocks, text)), *code])
+    words = (blocks, *[""] * guards.NEAR, text) if statements else (text,)
+    return nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_markdown_cell, words), *code])
 
 
 # What the glossary speaks of, besides definitions; few, since a number of any statement would excuse a wrong one.
 BASICS = {"main-theorem-worked-instance", "certified-golden-ratio", "certified-finite-main-theorem"}
 
 
+def basics():
+    return [LEDGER[id].statement for id in LEDGER if id in BASICS or not isinstance(LEDGER[id], Claim)]
+
+
 def pages_with_numbers():
     """Return (name, notebook) of the chapters, of README as far as it tells the result, and of the glossary."""
     intro = guards.FENCED.sub("", read("README.md").partition("## Read the book")[0])
-    basics = [LEDGER[id].statement for id in LEDGER if id in BASICS or isinstance(LEDGER[id], Definition)]
     others = {"README": beside(intro, NOTEBOOKS["index"].cells)}
-    others["glossary"] = beside(read("chapters/glossary.md"), statements=basics)
+    others["glossary"] = beside(read("chapters/glossary.md"), statements=basics())
     return [*NOTEBOOKS.items(), *others.items()]
 
 
@@ -1123,6 +1127,18 @@ def test_sentences_about_the_paper_are_found(text, said):
 
 def test_a_figure_past_the_grammar_in_a_cell_that_is_no_python_is_two_faults():
     assert len(guards.notebook_problems("a", code("!false", outputs=[PNG], mystnb=alt(30)))) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [("(c + 0.1)", "(c + 0.2)"), ("94 %", "93 %"), ("a_0 = 0.05", "a_0 = 0.06"), ("0.618", "0.619")],
+)
+def test_a_wrong_number_of_the_glossary_is_refused(words, others):
+    text = read("chapters/glossary.md")
+    assert words in text
+    page = beside(text.replace(words, others), statements=basics())
+    found = guards.number_problems("glossary", page, read("tools/read_off.txt").splitlines())
+    assert any("this number of its text stands in no" in problem for problem in found)
 
 
 def test_the_tree_is_read_at_all():
