@@ -31,7 +31,8 @@ THIN = """() => {
   for (const entry of [...document.querySelectorAll("dl.py")].slice(20)) entry.remove();
   for (const row of document.querySelectorAll("tr:nth-child(n + 20)")) row.remove();
   for (const button of [...document.querySelectorAll("button.copybtn")].slice(5)) button.remove();
-  for (const formula of document.querySelectorAll("span.math, mjx-container")) formula.replaceWith("x");
+  const formulas = document.querySelectorAll("span.math, mjx-container:not(span.math *)");
+  for (const formula of formulas) formula.replaceWith("x");
   const words = [...document.querySelectorAll("pre span[class]:not(:has(*))")], kinds = new Set();
   const kindOf = e => e.className + getComputedStyle(e.closest("pre")).backgroundColor;
   for (const [word, kind] of words.map(e => [e, kindOf(e)])) {
@@ -39,18 +40,24 @@ THIN = """() => {
     kinds.add(kind);
   }
 }"""
-# Contrast costs it more than all else together.  It depends on the text's colour, size and weight, and on what is
-# painted below: of the texts that agree in all of this, the first and the last are marked, and it looks at those.
-# What is taken out of the flow may lie on anything, so it agrees with its own kind alone.
+# Contrast costs it more than all else together.  It depends on the text's colour, on whether it is large, and on what
+# is painted below, down to the first colour that lets nothing through: of the texts that agree in all of this, the
+# first and the last are marked, and it looks at those.  What is faded, filtered or taken out of the flow agrees with
+# its own kind alone, and so does what lies in it.
 MARK = """() => {
-  const below = new Map();
+  const below = new Map([[null, ["", ""]]]);
   const painted = e => {
-    if (!e) return "";
     if (!below.has(e)) {
       const { backgroundColor, backgroundImage, opacity, filter, mixBlendMode, position } = getComputedStyle(e);
-      const own = [backgroundColor, backgroundImage, opacity, filter, mixBlendMode].join(" ");
-      below.set(e, (own === "rgba(0, 0, 0, 0) none 1 none normal" ? "" : `${own} on `)
-        + (position === "static" ? "" : `${e.getAttribute("class")} over `) + painted(e.parentElement));
+      const [colours, effects] = painted(e.parentElement);
+      const image = backgroundImage === "none" ? "" : backgroundImage;
+      const clear = backgroundColor === "rgba(0, 0, 0, 0)" && !image;
+      const opaque = backgroundColor.startsWith("rgb(") && !image;
+      const own = [opacity, filter, mixBlendMode].join(" ");
+      below.set(e, [
+        opaque ? backgroundColor : clear ? colours : `${backgroundColor} ${image} on ${colours}`,
+        (own === "1 none normal" ? "" : `${own} before ${colours} in `)
+          + (position === "static" ? "" : `${e.getAttribute("class")} over `) + effects]);
     }
     return below.get(e);
   };
@@ -60,7 +67,8 @@ MARK = """() => {
     const says = e.matches("input, select, textarea") || [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim());
     if (!says || !e.checkVisibility()) continue;
     const { color, fontSize, fontWeight, textShadow } = getComputedStyle(e);
-    const kind = [color, fontSize, fontWeight, textShadow, painted(e)].join();
+    const large = parseFloat(fontSize) >= (fontWeight >= 700 ? 18.7 : 24);  // 14 and 18 points
+    const kind = [color, large, textShadow, ...painted(e)].join();
     if (!first.has(kind)) first.set(kind, e);
     last.set(kind, e);
   }
@@ -351,12 +359,19 @@ def test_axe_and_the_keyboard_find_what_is_wrong(browser, tmp_path):
     cell = '<pre style="overflow: auto; width: 3em" tabindex="-1">a long line of code</pre>'
     texts = "<p>black on white</p>" * 3
     faint = '<p style="color: #ccc">faint</p><div style="background: #222"><p>black on black</p></div>'
-    page = bad_page(Tab(browser), tmp_path, f'<div style="background: #fff">{cell}{texts}{faint}{texts}</div>')
+    large = '<p style="color: #888; font-size: 40px">large</p>'
+    grey = f'{large}<p style="color: #888">small</p>{large}'
+    layers = '<div style="background: #222"><div style="background: #fff"><p>black on white again</p></div></div>'
+    faded = '<div style="opacity: 0.4; background: #fff"><p>faded on white</p></div>'
+    on_black = f'<div style="background: #000">{faded}</div>'
+    parts = (cell, texts, faint, grey, layers, faded, on_black, faded, texts)
+    page = bad_page(Tab(browser), tmp_path, f'<div style="background: #fff">{"".join(parts)}</div>')
     assert not page.evaluate(REACHABLE)
     found = violations(page, CHECKED[400, "dark"])
-    expected = {"faint": "color-contrast", "black on black": "color-contrast"}
-    expected |= {"a long line of code": "scrollable-region-focusable"}
-    for problem, (text, rule) in zip(found, expected.items(), strict=True):
+    wrong = ["faint", "black on black", "small"] + 3 * ["faded on white"]
+    expected = [("color-contrast", text) for text in wrong]
+    expected.append(("scrollable-region-focusable", "a long line of code"))
+    for problem, (rule, text) in zip(found, expected, strict=True):
         assert problem.startswith(f"{rule}: ")
         assert f">{text}</" in problem
 
