@@ -48,6 +48,7 @@ THIN, STEPPED, THICK = 1.0, 1.6, 2.0  # points: bounds, what moves in steps, all
 FEW = 15  # so many points of a line are shown as dots too
 EARLY = 0.9  # a line that ends left of this share of the axis has its label there
 DARK = 4.5  # contrast with white that letters need
+MOST_HIDDEN = {"exact": 0.25, "sampled": 0.25, "bound": 0.95}  # of a curve's points, above or below the picture
 
 
 @contextmanager
@@ -222,6 +223,21 @@ def draw_curve(axis, curve, colour, label):
         axis.vlines(x, curve.low, curve.high, color=colour, linewidth=4, alpha=0.35, zorder=2)
     if label:
         label_end(axis, x[seen], level[seen], label, colour)
+
+
+def require_seen(axis, curves):
+    """Raise a ValueError where the limits of the ordinate hide more of a curve than an end of it; bounds may leave."""
+    (left, right), (low, high) = sorted(axis.get_xlim()), sorted(axis.get_ylim())
+    for curve in curves:
+        x, y = np.broadcast_arrays(np.asarray(curve.x, float), np.asarray(curve.y, float))
+        y = y[(left <= x) & (x <= right) & np.isfinite(y)]
+        hidden = np.mean((y < low) | (y > high)) if len(y) else 0.0
+        if hidden > MOST_HIDDEN[curve.role]:
+            name = ", ".join(filter(None, (curve.mechanism, curve.data, curve.words, curve.panel))) or "a curve"
+            raise ValueError(
+                f"y_range = ({low:g}, {high:g}): hides {hidden:.0%} of the points of {name}, of which at most "
+                f"{MOST_HIDDEN[curve.role]:.0%} may be hidden; make it wider, or draw less"
+            )
 
 
 def draw_rule(axis, rule, last=True):

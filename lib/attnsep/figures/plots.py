@@ -6,7 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnsep.figures._drawing import DRAWN, WIDTH, draw_curve, draw_rule, each, finished, style, typeset, wrapped
+from attnsep.figures._drawing import (
+    DRAWN,
+    WIDTH,
+    draw_curve,
+    draw_rule,
+    each,
+    finished,
+    require_seen,
+    style,
+    typeset,
+    wrapped,
+)
 from attnsep.figures.grammar import (
     BOUND,
     BOUND_DASH,
@@ -56,7 +67,8 @@ def chart(
     Raises
     ------
     ValueError
-        If a quantity, a mechanism or a panel is unknown.
+        If a quantity, a mechanism or a panel is unknown, or if `y_range` hides more than a quarter of a curve's points,
+        or nearly all of a bound's.
     """
     owners = [thing for thing in things if isinstance(thing, Curve | Band | Histogram)]
     names = [*dict.fromkeys(thing.panel for thing in owners)]
@@ -89,6 +101,7 @@ def chart(
                 axis.set_xlim(*limits)
             if (limits := each(y_range, name)) is not None:
                 axis.set_ylim(*limits)
+                require_seen(axis, [curve for curve in curves if curve.panel == name])
             if each(y, name) in SHARES and axis.get_yscale() == "linear":
                 (low, high), ticks = axis.get_ylim(), axis.get_yticks()
                 if (ticks > 1.01).any():  # 1 itself may come rounded

@@ -58,6 +58,33 @@ def test_an_axis_of_probabilities_has_no_number_above_1(quantity, most, limits):
     assert axis.get_ylim() == limits
 
 
+def ranged(y, role, **axes):
+    """Return a chart of one curve whose axis ends at 1 and at 0."""
+    curve = Curve(x=range(1, np.shape(y)[-1] + 1), y=y, role=role, mechanism="linear", data="D_1", words="all")
+    return figures.chart([curve], **AXES | {"y": "size"}, y_range=(1, 0), **axes)
+
+
+@pytest.mark.parametrize(("role", "hidden"), [("exact", 1), ("sampled", 1), ("bound", 3)])
+def test_an_end_of_a_curve_may_leave_the_picture(role, hidden):
+    """What lies beyond the ends of the abscissa, or is no number, was left out on purpose."""
+    y = [9.0] * hidden + [0.5] * (4 - hidden)
+    for figure in (ranged(y, role), ranged([9.0] * 9 + y, role, x_range=(9.5, 14)), ranged([*y, np.nan, np.nan], role)):
+        assert figure.axes[0].get_ylim() == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("role", "y", "share"),
+    [
+        ("exact", [0.5, 0.5, 9, 9], 50),
+        ("sampled", [[0.5, -9, -9], [0.5, 0.5, 0.5]], 33),
+        ("bound", [9, 9, 9, 9], 100),
+    ],
+)
+def test_a_range_that_hides_a_curve_is_refused(role, y, share):
+    with pytest.raises(ValueError, match=rf"y_range = \(0, 1\): hides {share}% of the points of linear, D_1, all, of"):
+        ranged(y, role)
+
+
 def test_steps_end_where_the_numbers_end():
     gone = Curve(x=[1, 2, 3, 4], y=[1, 0.5, np.nan, np.nan], mechanism="softmax", steps="mid", words="short")
     (axis,) = figures.chart([gone], **AXES).axes
