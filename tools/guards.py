@@ -5,6 +5,7 @@ import hashlib
 import re
 import shlex
 from collections import Counter
+from functools import cache
 from itertools import chain, pairwise
 
 import nbformat
@@ -83,6 +84,7 @@ def _output_problems(output, metadata):
         yield "shows a figure without alt text (cell metadata mystnb.image.alt)"
 
 
+@cache  # several guards look at each cell
 def _tree(source):
     """Return the syntax tree of a cell, or None where it is no Python."""
     try:
@@ -91,14 +93,20 @@ def _tree(source):
         return None
 
 
+@cache
+def _walked(tree):
+    """Return all nodes of a syntax tree, which several guards look at."""
+    return tuple(ast.walk(tree)) if tree is not None else ()
+
+
 def _names(tree):
     kinds = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.ImportFrom: "module"}
-    return {getattr(node, kinds[type(node)]) for node in ast.walk(tree) if type(node) in kinds}
+    return {getattr(node, kinds[type(node)]) for node in _walked(tree) if type(node) in kinds}
 
 
 def _figure_problems(cell):
     """Return what a figure lacks that attnsep.figures does not look at itself."""
-    calls = [node.func for node in ast.walk(_tree(cell.source) or ast.Module()) if isinstance(node, ast.Call)]
+    calls = [node.func for node in _walked(_tree(cell.source)) if isinstance(node, ast.Call)]
     if not any(isinstance(call, ast.Attribute) and getattr(call.value, "id", "") == "figures" for call in calls):
         yield "draws a figure past attnsep.figures, whose grammar all figures speak: call a function of it there"
     described = cell.metadata.get("mystnb", {})
@@ -106,7 +114,7 @@ def _figure_problems(cell):
     if not re.search(r"\*\*.+?\*\*", caption):
         yield "shows a figure whose caption does not say its answer in bold (cell metadata mystnb.figure.caption)"
     said = f"{caption} {described.get('image', {}).get('alt', '')}"
-    for call in (node for node in ast.walk(_tree(cell.source) or ast.Module()) if isinstance(node, ast.Call)):
+    for call in (node for node in _walked(_tree(cell.source)) if isinstance(node, ast.Call)):
         if getattr(call.func, "id", "") in ("Rule", "Window"):
             yield from _unsaid_places(call, said)
 
@@ -364,6 +372,7 @@ def _step_problems(title, step, pages, labels, notebooks, order, ledger):
 
 LARGEST_WEAK, LARGEST_STRONG = 0.1, 2  # D_0 has a_0 <= 0.1 by its definition; what is larger than 2 is no mark here
 STANDARD = (0.05, 0.7)  # the marks of the standard example
+HOLDERS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Call)
 DATA = re.compile(r"\bD_\{?([01])\b")
 
 
@@ -375,7 +384,7 @@ def swap_problems(name, notebook):
     """
     found = []
     for number, cell in enumerate((c for c in notebook.cells if c.cell_type == "code"), start=1):
-        for node in ast.walk(_tree(cell.source) or ast.Module(body=[])):
+        for node in _walked(_tree(cell.source)):
             for group in _groups(node):
                 data = {each for item in group for each in _data(item)}
                 marks = [_strengths(item) for item in group]
@@ -408,6 +417,8 @@ def _groups(node):
 
 def _values(node):
     """Return the constants of a literal or a call in their order."""
+    if not isinstance(node, HOLDERS):
+        return []
     parts = [getattr(node, field, []) for field in ("elts", "args", "keywords", "values")]
     nodes = [
         part.value if isinstance(part, ast.keyword) else part
@@ -463,7 +474,7 @@ def function_problems(notebooks):
     """Return the functions that two chapters define; such a function belongs into the library."""
     places = {}
     for name, notebook in notebooks.items():
-        for node in chain.from_iterable(ast.walk(tree) for tree in _trees(notebook)):
+        for node in chain.from_iterable(map(_walked, _trees(notebook))):
             if isinstance(node, ast.FunctionDef):
                 places.setdefault(node.name, set()).add(name)
     return [f"def {name}: in {', '.join(sorted(where))}" for name, where in places.items() if len(where) > 1]
@@ -571,6 +582,7 @@ def owner_problems(name, text, address):
 
 # What the core needs.  Which module may import which is a contract in pyproject.toml, which import-linter holds.
 
+_parsed = cache(ast.parse)
 WITHOUT_IMPORT = {"numpy", "array_api_compat"}
 
 
@@ -586,7 +598,7 @@ def import_problems(module, source, standard_library):
     standard_library : set of str
         Names that are free to import.
     """
-    found = {name.split(".")[0] for name in _imported(ast.parse(source).body)}
+    found = {name.split(".")[0] for name in _imported(_parsed(source).body)}
     return [
         f"{module}: imports {top} at its top; the core runs with numpy and array-api-compat alone"
         for top in sorted(found - standard_library - WITHOUT_IMPORT - {"attnsep"})
@@ -611,7 +623,7 @@ DRAWING = ("default_rng", "random", "RandomState")
 
 def draw_problems(module, source):
     """Return where a module of the claims draws random numbers past ``framework.generator``."""
-    nodes = list(ast.walk(ast.parse(source)))
+    nodes = _walked(_parsed(source))
     found = [name for name in _imported(nodes) if {"random", "secrets"} & set(name.split("."))]
     found += [node.id for node in nodes if isinstance(node, ast.Name) and node.id in DRAWING]
     for node in nodes:
@@ -640,7 +652,7 @@ def level_problems(ledger=LEDGER):
         trees = [tree for _, tree in parts(claim)]
         if claim.level in UNROUNDED:
             found += [f"{claim.id}: {what}, so it is not {claim.level}" for tree in trees for what in _roundings(tree)]
-        reads = any(isinstance(node, ast.Attribute) and node.attr in STORED for t in trees for node in ast.walk(t))
+        reads = any(isinstance(node, ast.Attribute) and node.attr in STORED for t in trees for node in _walked(t))
         if reads != (claim.level == "measured"):
             found.append(f"{claim.id}: level {claim.level}, but {'reads a' if reads else 'reads no'} stored file")
     return found
@@ -662,7 +674,7 @@ def limit_problems(ledger=LEDGER):
 
 def _roundings(tree):
     name = getattr(tree, "name", "a constant")
-    for node in (node for part in getattr(tree, "body", [tree]) for node in ast.walk(part)):
+    for node in (node for part in getattr(tree, "body", [tree]) for node in _walked(part)):
         if name in ROUNDS_AND_SAYS_WHY:
             return
         if isinstance(node, ast.Constant) and isinstance(node.value, float):
@@ -728,7 +740,7 @@ def _entry_problems(entry, places, checked):
 
 
 def _checks(notebook):
-    calls = (node for tree in _trees(notebook) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = (node for tree in _trees(notebook) for node in _walked(tree) if isinstance(node, ast.Call))
     return [
         call.args[0].value
         for call in calls

@@ -68,10 +68,12 @@ def numbers(text):
 def printed_numbers(text):
     """Return the numbers of an output: all its words count, and digits with a space between are one and two numbers."""
     text = re.sub(r"<[^>\n]*>", " ", text)
-    return [*_numbers(text), *_numbers(text.replace(" ", "  "))]
+    return [*_numbers(text), *(_numbers(text.replace(" ", "  ")) if GROUPED.search(text) else ())]
 
 
 def _numbers(text):
+    if not DIGIT.search(text):
+        return
     text = re.sub(r"(?<=\d)([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda raised: "^" + raised[0].translate(RAISED), text)
     text = COMMAND.sub(" ", FRACTION.sub(r" \1 / \2 ", text.replace("\\approx", "≈")))
     for found in WRITTEN.finditer(text := GROUPED.sub("", text)):
