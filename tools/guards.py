@@ -54,7 +54,9 @@ def _cell_problems(number, cell):
         yield f"{len(cell.source.splitlines())} lines, must be at most {MOST_LINES}"
     if cell.source.rstrip().endswith(";"):
         yield "ends in ';', which nbval does not honour"
-    if cell.get("id") != "launch" and (_tree(cell.source) is None or COMMANDS & _names(_tree(cell.source))):
+    if cell.get("id") != "launch" and (
+        written.tree(cell.source) is None or COMMANDS & _names(written.tree(cell.source))
+    ):
         yield "is not plain Python: where a magic or a shell command fails, nbval does not notice"
     tags = set(cell.metadata.get("tags", []))
     drawn = any("image/png" in output.get("data", {}) for output in cell.outputs)
@@ -84,15 +86,6 @@ def _output_problems(output, metadata):
         yield "shows a figure without alt text (cell metadata mystnb.image.alt)"
 
 
-@cache  # several guards look at each cell
-def _tree(source):
-    """Return the syntax tree of a cell, or None where it is no Python."""
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError):  # ValueError: a null character
-        return None
-
-
 @cache
 def _walked(tree):
     """Return all nodes of a syntax tree, which several guards look at."""
@@ -106,7 +99,7 @@ def _names(tree):
 
 def _figure_problems(cell):
     """Return what a figure lacks that attnsep.figures does not look at itself."""
-    calls = [node.func for node in _walked(_tree(cell.source)) if isinstance(node, ast.Call)]
+    calls = [node.func for node in _walked(written.tree(cell.source)) if isinstance(node, ast.Call)]
     if not any(isinstance(call, ast.Attribute) and getattr(call.value, "id", "") == "figures" for call in calls):
         yield "draws a figure past attnsep.figures, whose grammar all figures speak: call a function of it there"
     described = cell.metadata.get("mystnb", {})
@@ -114,7 +107,7 @@ def _figure_problems(cell):
     if not re.search(r"\*\*.+?\*\*", caption):
         yield "shows a figure whose caption does not say its answer in bold (cell metadata mystnb.figure.caption)"
     said = f"{caption} {described.get('image', {}).get('alt', '')}"
-    for call in (node for node in _walked(_tree(cell.source)) if isinstance(node, ast.Call)):
+    for call in (node for node in _walked(written.tree(cell.source)) if isinstance(node, ast.Call)):
         if getattr(call.func, "id", "") in ("Rule", "Window"):
             yield from _unsaid_places(call, said)
 
@@ -384,7 +377,7 @@ def swap_problems(name, notebook):
     """
     found = []
     for number, cell in enumerate((c for c in notebook.cells if c.cell_type == "code"), start=1):
-        for node in _walked(_tree(cell.source)):
+        for node in _walked(written.tree(cell.source)):
             for group in _groups(node):
                 data = {each for item in group for each in _data(item)}
                 marks = [_strengths(item) for item in group]
@@ -482,7 +475,7 @@ def function_problems(notebooks):
 
 def _trees(notebook):
     """Return the syntax trees of a notebook's cells; `notebook_problems` names those that have none."""
-    trees = [_tree(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+    trees = [written.tree(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
     return [tree for tree in trees if tree is not None]
 
 
@@ -652,10 +645,15 @@ def level_problems(ledger=LEDGER):
         trees = [tree for _, tree in parts(claim)]
         if claim.level in UNROUNDED:
             found += [f"{claim.id}: {what}, so it is not {claim.level}" for tree in trees for what in _roundings(tree)]
-        reads = any(isinstance(node, ast.Attribute) and node.attr in STORED for t in trees for node in _walked(t))
+        reads = any(map(_reads_stored, trees))
         if reads != (claim.level == "measured"):
             found.append(f"{claim.id}: level {claim.level}, but {'reads a' if reads else 'reads no'} stored file")
     return found
+
+
+@cache
+def _reads_stored(tree):
+    return any(isinstance(node, ast.Attribute) and node.attr in STORED for node in _walked(tree))
 
 
 LIMIT = re.compile(r"\\to(?![a-z])|\\infty|\\approx|\\sim(?! \\mathrm\{Bin\})|\btends\b")

@@ -194,6 +194,15 @@ FOLDED = {
 
 
 @cache
+def tree(source):
+    """Return the syntax tree of a cell, or None where it is no Python; several guards look at each."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):  # ValueError: a null character
+        return None
+
+
+@cache
 def code_numbers(source):
     """Return the numbers of a cell's code: constants, ``2**10`` and ``1 / 16`` too, and those in its strings.
 
@@ -202,12 +211,8 @@ def code_numbers(source):
     >>> [each.text for each in code_numbers("x = 4 * 2**10  # 17\\ny = 'softmax:0.5'")]
     ['4096', '4', '1024', '2', '10', '0.5']
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return []
-    found = []
-    for node in _in_order(tree):
+    found, whole = [], tree(source)
+    for node in () if whole is None else _in_order(whole):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found += _numbers(node.value) if DIGIT.search(node.value) else ()
         elif (value := _folded(node)) is not None:
