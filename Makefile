@@ -44,7 +44,7 @@ check: $(VENV)/.ready  ## format, lint, types, unit tests, claims; the verb for 
 	@$(RUN) tools.steps format lint types unit claims
 
 verify: $(VENV)/.ready  ## run every claim and its control
-	@$(VENV)/bin/attnsep verify
+	@$(VENV)/bin/attnsep verify --jobs 2
 
 notebooks: $(VENV)/.ready  ## run the chapters (or CHAPTER=name) and store their outputs (REASON="claims: why" where a check became weaker)
 	@$(RUN) tools.notebooks $(if $(CHAPTER),"$(CHAPTER)") $(if $(REASON),--reason "$(REASON)")

@@ -74,7 +74,7 @@ RUNS = {
     "test-lab": ["tools.steps book lab"],
     "test-web": ["tools.steps book web"],
     "check": ["tools.steps format lint types unit claims"],
-    "verify": ["attnsep verify"],
+    "verify": ["attnsep verify --jobs 2"],
     "notebooks": ["tools.notebooks"],
     "format": ["ruff format .", "ruff check --fix ."],
     "lock": ["tools.lock"],
