@@ -40,6 +40,8 @@ def problem(stored, fresh):
     if len(stored) != len(fresh):
         return f"{len(stored)} pictures are stored, and {len(fresh)} were drawn"
     for place, pair in enumerate(zip(stored, fresh, strict=True), start=1):
+        if pair[0].split() == pair[1].split():  # to unpack two pictures takes longer than to draw some
+            continue
         one, other = map(_pixels, pair)
         if one.shape != other.shape:
             sizes = " and ".join(f"{array.shape[1]} × {array.shape[0]}" for array in (one, other))
