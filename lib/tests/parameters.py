@@ -99,6 +99,7 @@ def others(value):
         yield from (value / 2, value + 1, 2 * value, -value)
     elif isinstance(value, str):
         yield from (
+            f"x{value}",  # first, because words of a picture may end as they did
             "log",
             "bare",
             "linear",

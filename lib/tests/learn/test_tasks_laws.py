@@ -278,8 +278,9 @@ def test_expressions_have_the_law_of_the_public_rules(rng):
         values = [value_of(x) for x in inner]
         counts = [words.count(word) for word in tasks.WORDS]
         widths = [len(x) - 1 for x in inner]
-        own = [value_of(lists(words)) == value for value in range(10)]
-        return [*counts, *own, len(words), np.mean(widths), np.mean(values), len(lists(words)), words[0] == "[MED"]
+        whole = lists(words)
+        own = [values[0] == value for value in range(10)]  # the first of them is the whole
+        return [*counts, *own, len(words), np.mean(widths), np.mean(values), len(whole), words[0] == "[MED"]
 
     x, y = (np.array([features(words) for words in found], float) for found in (words_of(tests["all"][0]), wanted))
     spread = np.sqrt((x.var(axis=0) + y.var(axis=0)) / COUNT)

@@ -97,7 +97,7 @@ def test_a_control_has_amounts_that_are_numbers(amounts):
         words.control_words("holds", *amounts)
 
 
-@pytest.mark.parametrize("id", ["main-theorem", "mechanism-3-no-linear-classifier"])
+@pytest.mark.parametrize("id", ["hoeffding-one-sided", "mechanism-3-no-linear-classifier"])
 def test_a_badge_says_the_same_on_a_page_as_in_a_terminal(id):
     badge = words.Badge(run(find(id)))
     page = re.sub(r"<[^>]+>", " ", badge._repr_html_())
