@@ -123,7 +123,7 @@ class Model(SphinxDirective):
         left, right = nodes.container(classes=["book-side"]), nodes.container(classes=["coq-side"])
         self.state.nested_parse(StringList(words, source=self.env.docname), self.content_offset, left)
         right += _block(section.text)
-        return nodes.container("", left, right, classes=["side-by-side"])
+        return nodes.container("", left, right, classes=["side-by-side", "full-width"])
 
 
 class Mutants(SphinxDirective):
