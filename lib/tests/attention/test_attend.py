@@ -463,6 +463,13 @@ def test_equal_values_are_the_output_however_many_there_are(n, kernel, dtype):
         np.testing.assert_allclose(found[0], v[0], rtol=few)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["softmax", "sparsemax", "entmax", "elu+1"])
+def test_equal_values_are_the_output_of_a_million_tokens(kernel):
+    """In the coarser precision, with the kernels whose sums or thresholds have the most terms."""
+    test_equal_values_are_the_output_however_many_there_are(10**6, kernel, "float32")
+
+
 def test_arrays_with_rules_of_their_own_are_refused():
     o = np.ones((3, 2))
     for name, kind in (("q", "masked array"), ("k", "masked array"), ("v", "masked array")):
