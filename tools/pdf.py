@@ -19,6 +19,12 @@ from tools.browser import NAMES, chromium
 from tools.files import ROOT, write
 
 LEFT_OUT = ("api-", "explorer")  # the reference of the library, longer than the book, and the page that needs a script
+INSIDE = {"width": 665, "height": 945}  # of a sheet's margins in assets/book.css, in pixels
+# What a screen scrolls is cut off on paper.
+CUT = """() => [document.documentElement, ...document.querySelectorAll("article *")]
+  .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth && !e.closest("mjx-assistive-mml"))
+  .filter(e => e === document.documentElement || getComputedStyle(e).overflowX !== "visible")
+  .map(e => `${e.closest("article")?.id ?? "a page"}: ${e.textContent.trim().replace(/\\s+/g, " ").slice(0, 60)}`)"""
 ONLINE = ("a.headerlink", "button", "script", ".headerbtn", ".sd-summary-state-marker", "svg.sd-octicon")
 
 
@@ -106,15 +112,18 @@ def first_sheets(path, names):
 
 
 def print_page(page, path):
-    """Print a page of the site that `page` is part of, once its mathematics is set."""
+    """Print a page of the site that `page` is part of, once its mathematics is set; return what is cut off on it."""
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
-        tab = browser.new_context(offline=True).new_page()
+        tab = browser.new_context(offline=True, viewport=INSIDE).new_page()
         tab.set_default_timeout(300_000)
+        tab.emulate_media(media="print")
         tab.goto(page.as_uri())
         tab.evaluate("MathJax.startup.promise")
+        cut = tab.evaluate(CUT)
         tab.pdf(path=path, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
         browser.close()
+    return cut
 
 
 def main(folder, target):
@@ -134,7 +143,9 @@ def main(folder, target):
         sheets = {}
         for _ in range(2):
             write(page, single_page(root, parts, sheets))
-            print_page(page, draft)
+            if cut := print_page(page, draft):
+                print("Cut off on paper; nothing was written:", *cut, sep="\n", file=sys.stderr)
+                return 1
             before, sheets = sheets, first_sheets(draft, names)
         if before != sheets:
             print("The contents' page numbers moved the pages; nothing was written", file=sys.stderr)

@@ -78,12 +78,18 @@ def printer(site, monkeypatch):
     """Replace Chromium: printing writes an empty file, and the chapters lie on the given sheets."""
     printed = []
 
-    def runs(*sheets):
+    def runs(*sheets, cut=()):
         found = iter(sheets)
+
+        def print_page(page, path):
+            printed.append(page.read_text())
+            path.touch()
+            return cut
+
         monkeypatch.setattr(pdf, "ROOT", site)
         monkeypatch.setattr(pdf, "chromium", lambda: "chromium")
         monkeypatch.setattr(pdf, "single_page", lambda root, parts, sheets: str(sheets))
-        monkeypatch.setattr(pdf, "print_page", lambda page, path: (printed.append(page.read_text()), path.touch()))
+        monkeypatch.setattr(pdf, "print_page", print_page)
         monkeypatch.setattr(pdf, "first_sheets", lambda path, names: next(found))
         monkeypatch.setattr(pdf, "PdfReader", lambda path: SimpleNamespace(pages=[1, 2]))
         return pdf.main(site, site / "book.pdf"), printed
@@ -103,14 +109,23 @@ def test_page_numbers_that_are_wrong_are_not_written(printer, site):
     assert not (site / "book.pdf").exists()
 
 
+def test_a_book_of_which_something_is_cut_off_is_not_written(printer, site, capsys):
+    assert printer({"c": 3}, {"c": 3}, cut=["c: a wide table"])[0] == 1
+    assert not (site / "book.pdf").exists()
+    assert "Cut off on paper; nothing was written:\nc: a wide table" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_printed_book_shows_where_its_chapters_begin(tmp_path):
     """With the real Chromium, where there is one."""
     if pdf.chromium() is None:
         pytest.skip("there is no Chromium")
     page = tmp_path / "print.html"
-    breaks = '<article id="x/a">one</article><article id="b" style="break-before: page">two</article>'
+    breaks = '<article id="x/a">one</article><article id="b" style="break-before: page">two{}</article>'
     links = '<a href="#x/a">1</a><a href="#b">2</a><script>MathJax = {startup: {promise: 1}}</script>'
-    page.write_text(f"<!DOCTYPE html><html><body>{links}{breaks}</body></html>")
-    pdf.print_page(page, tmp_path / "book.pdf")
+    page.write_text(f"<!DOCTYPE html><html><body>{links}{breaks.format('')}</body></html>")
+    assert pdf.print_page(page, tmp_path / "book.pdf") == []
     assert pdf.first_sheets(tmp_path / "book.pdf", ["x/a", "b"]) == {"x/a": 1, "b": 2}
+    wide = '<div style="overflow: auto"><p style="width: 700px">wide\nwords</p></div>'
+    page.write_text(f"<!DOCTYPE html><html><body>{links}{breaks.format(wide)}</body></html>")
+    assert pdf.print_page(page, tmp_path / "book.pdf") == ["b: wide words"]
