@@ -13,8 +13,9 @@ from tools.pages import listed
 from web.conftest import BUILT, Tab
 
 PAGES = sorted({path.relative_to(BUILT).as_posix() for path in BUILT.rglob("*.html")} - {"index.html"})
-# Of the pages with the library's source, which sphinx.ext.viewcode makes all alike, one is enough.
-PAGES = [name for name in PAGES if not name.startswith(("_static/", "_modules/"))] + ["_modules/attnsep/kinds.html"]
+# Of the pages with the library's source, which sphinx.ext.viewcode makes all alike, one is enough; of Coq's files too.
+PAGES = [name for name in PAGES if not name.startswith(("_static/", "_modules/", "proofs/"))]
+PAGES += ["_modules/attnsep/kinds.html", "proofs/OneQuery.html"]
 SEEN = [(1280, "light"), (400, "light"), (400, "dark")]
 # axe-core: those of its rules that depend on colours or on the width, and on the widest screen all of them.  The last
 # screen comes first, because the page has it already, and the first one last, because the next page begins with it.
