@@ -107,11 +107,16 @@ def _figure_problems(cell):
     if not re.search(r"\*\*.+?\*\*", caption):
         yield "shows a figure whose caption does not say its answer in bold (cell metadata mystnb.figure.caption)"
     said = f"{caption} {described.get('image', {}).get('alt', '')}"
+    axes = 2 if LOGARITHMIC.search(said) else 1
+    drawn = [node.value for node in _walked(written.tree(cell.source)) if isinstance(node, ast.Constant)].count("log")
+    if "logarithmic" in said and axes != drawn:
+        yield f"says of {axes} axes that they are logarithmic, and its code says 'log' {drawn} times: which is wrong?"
     for call in (node for node in _walked(written.tree(cell.source)) if isinstance(node, ast.Call)):
         if getattr(call.func, "id", "") in ("Rule", "Window"):
             yield from _unsaid_places(call, said)
 
 
+LOGARITHMIC = re.compile(r"\blogarithmic axes\b|\baxes (?:are )?logarithmic\b")
 HALF = re.compile(r"½|\\[dt]?frac\s*12|\bhalf\b")
 
 
@@ -1001,6 +1006,26 @@ def command_problems(name, text, makefile, extras, attnsep):
 
 
 PYTHON = re.compile(r"\bPython (3\.\d+) or (?:newer|later|above)")
+
+
+ARXIV = re.compile(r"arxiv\S{0,9}[ /:](\d{4}\.\d{4,5})(?!\d)", re.IGNORECASE)
+OF_A_YEAR = re.compile(r"year = \{20(\d\d)\},\s+eprint = \{((\d\d)[\d.]+)\}")
+
+
+def paper_problems(name, text, references):
+    """Return the papers on arXiv that a text names and the references lack, and references of another year."""
+    return [
+        *(
+            f"{name}: names arXiv {number}, which references.bib does not have. Is it right?"
+            for number in dict.fromkeys(ARXIV.findall(text))
+            if f"{{{number}}}" not in references
+        ),
+        *(
+            f"{name}: arXiv {number} is of 20{of}, and its year is 20{year}. Which of the two is wrong?"
+            for year, number, of in OF_A_YEAR.findall(text)
+            if year != of
+        ),
+    ]
 
 
 def version_problems(name, text, oldest):

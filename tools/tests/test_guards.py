@@ -201,6 +201,10 @@ THE_TREE = {
     guards.swap_problems: lambda: NOTEBOOKS.items(),
     guards.side_problems: lambda: [*prose().items(), *under_pictures()],
     guards.version_problems: lambda: [(*page, PROJECT["project"]["requires-python"][2:]) for page in prose().items()],
+    guards.paper_problems: lambda: [
+        (name, text, read("references.bib"))
+        for name, text in [*prose().items(), *((name, read(name)) for name in ("CITATION.cff", "references.bib"))]
+    ],
     guards.function_problems: lambda: [(NOTEBOOKS,)],
     guards.closure_problems: lambda: [(NOTEBOOKS,)],
     guards.contents_problems: lambda: [(listed(), ["CHANGELOG", "CONTRIBUTING", *pages_of(CHAPTERS)])],
@@ -325,6 +329,7 @@ def names(change=("", ""), titles=(), **places):
     return NAMES_IN_ORDER.replace(*change), {"one-name": "A title", **dict(titles)}, *there.values()
 
 
+REFERENCE = "  year = {2023},\n  eprint = {2310.11685},\n"
 TABLE = "| level | means |\n|---|---|\n" + "".join(f"| {level} | that |\n" for level in LEVELS)
 PROOF = ":label: a-claim\n````{dropdown} Proof\nBecause.\n````"
 FALSE = BLOCK.replace("A title ·", "A title that is false ·").replace("mark-extension", "mark-extension refuted")
@@ -361,6 +366,7 @@ MAGIC = (
     "import os\nos.system('false')",
 )
 FIGURE = "figures.chart(x)"
+LOG_LOG = "figures.chart(x_scale='log', y_scale='log')"
 BOLD = {"figure": {"caption": "For one n. **It falls to zero.**"}}
 
 
@@ -455,6 +461,10 @@ INPUTS = {
                 code("figures.chart([Rule(x=0.6, words='τ')])", outputs=[PNG], mystnb=alt(30, "At 0.6 **it falls**.")),
                 code("figures.chart([Rule(y=0.01, words='1 %')])", outputs=[PNG], mystnb=alt(30)),
                 code(
+                    "figures.chart(y_scale='log')", outputs=[PNG], mystnb=alt(30, "On a logarithmic axis **it falls**.")
+                ),
+                code(LOG_LOG, outputs=[PNG], mystnb=alt(30, "On doubly logarithmic axes **it falls**.")),
+                code(
                     "figures.chart([Rule(y=0.5, words='a coin')])", outputs=[PNG], mystnb=alt(30, "**Half**, a half.")
                 ),
                 code("print('!false')\n# %nosuchmagic\nx = 7 % 4\ny = x != 3"),
@@ -496,6 +506,15 @@ INPUTS = {
                     code("figures.chart([Window(low=5, high=y, words='lost')])", outputs=[PNG], mystnb=alt(30)),
                     "draws window at low = 5",
                 ),
+                (
+                    code(
+                        LOG_LOG.replace("y_scale='log'", ""),
+                        outputs=[PNG],
+                        mystnb=alt(30, "Both axes are logarithmic. **It falls**."),
+                    ),
+                    "says of 2 axes that they are logarithmic, and its code says 'log' 1 times",
+                ),
+                (code(LOG_LOG, outputs=[PNG], mystnb=alt(30, "On a logarithmic axis **it falls**.")), "says of 1 axes"),
                 (code(FIGURE, mystnb=ALT), "shows no figure"),
                 (code(FIGURE, mystnb={"figure": {"name": "fig"}}), "shows no figure"),
             ]
@@ -834,6 +853,17 @@ INPUTS = {
     guards.version_problems: (
         [("a.md", "It needs Python 3.11 or newer, and runs on Python 3.13.", "3.11")],
         [(("a.md", "Python 3.10 or newer", "3.11"), "a.md: asks for Python 3.10, and pyproject.toml for 3.11")],
+    ),
+    guards.paper_problems: (
+        [
+            ("a.md", "arXiv 2310.11685, arXiv:2310.11685v1, https://arxiv.org/abs/2310.11685v2, 2310.116", REFERENCE),
+            ("references.bib", REFERENCE, REFERENCE),
+        ],
+        [
+            (("a.md", "arXiv 2310.11658", REFERENCE), "a.md: names arXiv 2310.11658, which references.bib does not"),
+            (("a.md", "https://arxiv.org/abs/2310.11658v1", REFERENCE), "a.md: names arXiv 2310.11658, which"),
+            (("a.md", REFERENCE.replace("2023", "2024"), REFERENCE), "a.md: arXiv 2310.11685 is of 2023, and its year"),
+        ],
     ),
     guards.proof_problems: (
         [({"one": chapter(PROOF)}, SIGNED), ({"one": chapter(PROOF.replace("Because.", " Because.\n"))}, SIGNED)],

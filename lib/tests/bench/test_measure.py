@@ -149,6 +149,13 @@ def test_the_better_one_of_pytorchs_calls_is_compared_with_ours():
     assert turns == [(8, 4, "float64", 0.125, 1e9)] * measure.LEAST_TURNS
 
 
+def test_a_turn_takes_what_the_middle_one_of_its_calls_takes():
+    calls = {("softmax", "attnsep"): [1.0, 2.0, 9.0], ("softmax", "PyTorch"): [3.0, 4.0, 5.0]}
+    pairs = measure._timed(lambda *size: calls, 8, 4, "float64", 1.0, 1e9)
+    assert [row["median"] for _, row in pairs] == [2.0, 4.0]
+    assert pairs[0][1]["ratio"] == [0.5, 0.5, 0.5]
+
+
 def test_a_ratio_that_stays_doubtful_gets_all_turns_and_is_called_so():
     take_turn, turns = turns_of(ours=[1.0, 2.0], peer=[1.0])
     ((_, ours), _) = measure._timed(take_turn, 8, 4, "float64", 1.0, 1e9)
