@@ -270,6 +270,31 @@ def _told(cell):
         yield from _shown(cell)
 
 
+BLANKS = re.compile(r"\\[,;! ]|\s|[{}$]")
+
+
+def formula_problems(name, text, known, looked_up=()):
+    """Return the formulas with a digit of a text that stand in no other one, nor among those that somebody looked up.
+
+    Parameters
+    ----------
+    name, text : str
+        The page's.
+    known : str
+        Statements and tables in which formulas stand.
+    looked_up : collection of str
+        Formulas as the text has them.
+    """
+    formulas = dict.fromkeys(formula[0].strip("$") for formula in written.FORMULA.finditer(text))
+    known = BLANKS.sub("", known)
+    strange = [each for each in formulas if re.search(r"\d", each) and BLANKS.sub("", each) not in known]
+    return [
+        f"{name}: ${each}$ stands in no definition, claim or table that the page speaks of. Is it right?"
+        for each in strange
+        if each not in looked_up
+    ] + [f"{name}: ${each}$ needs not be looked up" for each in looked_up if each not in strange]
+
+
 def _strangers(notebook):
     """Yield (exercise, number) of the constants of exercises that their solutions' code lacks."""
     for cell, after in pairwise(notebook.cells):

@@ -81,6 +81,11 @@ def beside(text, cells=(), statements=()):
 BASICS = {"main-theorem-worked-instance", "certified-golden-ratio", "certified-finite-main-theorem"}
 
 
+# Formulas of the glossary beside those; the others somebody looked up in chapters.
+LAWS = ("mechanism-1-amplifies", "mark-decides-fires", "fires-iff-a-column-exceeds")
+LOOKED_UP = ("\\beta = 1", "aw > 0.1", "1/\\varphi \\approx 0.618")
+
+
 def basics():
     return [LEDGER[id].statement for id in LEDGER if id in BASICS or not isinstance(LEDGER[id], Claim)]
 
@@ -196,6 +201,14 @@ THE_TREE = {
     ],
     guards.link_problems: lambda: [(*page, headings()) for page in prose().items()],
     guards.number_problems: lambda: [(*item, read("tools/read_off.txt").splitlines()) for item in pages_with_numbers()],
+    guards.formula_problems: lambda: [
+        (
+            "glossary",
+            read("chapters/glossary.md"),
+            "\n".join([*basics(), *(LEDGER[id].statement for id in LAWS), read("chapters/symbols.md")]),
+            LOOKED_UP,
+        )
+    ],
     guards.reading_problems: lambda: [(NOTEBOOKS, page_order(), WITHOUT_EXERCISES)],
     guards.way_problems: lambda: [(NOTEBOOKS, page_order())],
     guards.swap_problems: lambda: NOTEBOOKS.items(),
@@ -771,6 +784,13 @@ INPUTS = {
             (said("It is $n^{0.5 \\cdot 1.5} = n^{0.85}$."), "is false", 4),
             (said(ASKED, "f(9, 345)"), "one exercise 1 8: this number of its question stands in no code"),
             (said(ASKED, "f(8, 344)"), "one 345: this number of its text", 2),
+        ],
+    ),
+    guards.formula_problems: (
+        [("a", "One of $d - 2$, $\\pi$, $1 - c$, $(1)$.", "$b = 1 - c$, $t(d-2)$, $\\left(1\\right)$", ("(1)",))],
+        [
+            (("a", "One of $d - 1$.", "$t(d-2)$"), "a: $d - 1$ stands in no definition, claim or table that the page"),
+            (("a", "One of $d - 1$.", "$t(d-1)$", ("d - 1",)), "a: $d - 1$ needs not be looked up"),
         ],
     ),
     guards.reading_problems: (
