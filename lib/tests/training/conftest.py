@@ -1,4 +1,6 @@
 import os
+import shutil
+import tempfile
 from contextlib import ExitStack
 from importlib.util import find_spec
 
@@ -7,6 +9,29 @@ import pytest
 # Without the extra there is nothing to train with.
 collect_ignore_glob = [] if find_spec("jax") and find_spec("optax") else ["test_*.py"]
 os.environ["JAX_PLATFORMS"] = "cpu"  # the same device on every machine; read when JAX first computes
+# To compile a training takes longer than the training.  So what the processes of a run have compiled is kept until its
+# end, and the next one finds it by its program, by JAX's version, and by all settings that change it.
+IN_OTHERS_FOLDER = {"PYTEST_XDIST_WORKER", "JAX_COMPILATION_CACHE_DIR"} <= os.environ.keys()
+if not IN_OTHERS_FOLDER:
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="attnsep-compiled-")
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+
+def pytest_unconfigure():
+    if not IN_OTHERS_FOLDER:
+        shutil.rmtree(os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
+
+
+@pytest.fixture
+def compiled_quickly():
+    """Let a test of what is computed do without XLA's optimisations: with them it takes twice as long to compile."""
+    import jax
+
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture

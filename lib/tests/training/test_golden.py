@@ -66,7 +66,7 @@ def losses(monkeypatch, chosen, kernel, seed):
         return found[-1]
 
     monkeypatch.setattr(training, "_mean_score", score)
-    monkeypatch.setattr(training, "_look", lambda *_: {})  # compiled for each size, and no number here depends on it
+    monkeypatch.setattr(training, "_look", lambda *_: {})  # test_training.py compares it with NumPy
     train(chosen, kernel, seed)
     return found
 
@@ -74,7 +74,7 @@ def losses(monkeypatch, chosen, kernel, seed):
 # The path, beside Adam by hand
 
 
-@pytest.mark.usefixtures("jax_as_it_comes")
+@pytest.mark.usefixtures("jax_as_it_comes", "compiled_quickly")
 def test_a_step_is_one_of_adam_with_a_constant_rate(tmp_path):
     """Kingma and Ba (2015), algorithm 1, with its β_1, β_2 and ε, after gradients were shortened.
 
@@ -251,16 +251,7 @@ def test_a_stored_row_is_that_of_the_settings(monkeypatch):
 # The numbers, last: what fails above says why they differ
 
 
-@pytest.fixture
-def quickly_compiled():
-    """Leave out most of XLA's optimisations, which take longer here than the steps."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
-
-
-@pytest.mark.usefixtures("quickly_compiled")
+@pytest.mark.usefixtures("compiled_quickly")
 @pytest.mark.parametrize(("name", "kernel"), GOLDEN)
 def test_the_first_steps_lead_where_they_led(monkeypatch, name, kernel):
     chosen = task(name, SMALL[name] | BUDGET | OTHERWISE.get((name, kernel), {}))
