@@ -26,7 +26,8 @@ STEPS = {
     "types": ("-m", "mypy"),
     "unit": (*PYTEST, *COUNTED, "unit", "--ignore", LEARN, "-m", "not slow"),
     "tests": (*PYTEST, *COUNTED, "tests", "--ignore", LEARN),  # those of `unit`, and the slow ones
-    "learn": (*PYTEST, *COUNTED, "learn", LEARN),
+    # A few files, one of which takes most of the time.
+    "learn": (*PYTEST[:-1], "worksteal", *COUNTED, "learn", LEARN),
     "oracles": ("-m", "pytest", "-q", *COUNTED, "oracles", "lib/tests/attention/test_kernels_oracles.py"),
     "claims": ("-m", "attnsep.cli", "verify", "--compare", "--jobs", "2"),
     "ratchet": ("-m", "tools.ratchet"),

@@ -77,7 +77,7 @@ COMMANDS = {
     "types": "mypy",
     "unit": f"{PYTEST} loadfile -p tools.counted --counted unit --ignore lib/tests/training -m 'not slow'",
     "tests": f"{PYTEST} loadfile -p tools.counted --counted tests --ignore lib/tests/training",
-    "learn": f"{PYTEST} loadfile -p tools.counted --counted learn lib/tests/training",
+    "learn": f"{PYTEST} worksteal -p tools.counted --counted learn lib/tests/training",
     "fuzz": f"{PYTEST} loadfile -p tools.counted --counted fuzz -m fuzz lib",
     "oracles": "pytest -q -p tools.counted --counted oracles lib/tests/attention/test_kernels_oracles.py",
     "fallback": "pytest -q -p tools.counted --counted fallback lib/tests/test_arrays_cupy.py",
