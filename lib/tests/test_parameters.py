@@ -330,12 +330,6 @@ POINTS = [
     ),
     ("learn.train.record", train.record, {"lengths": [1, 2], "margins": None}, {"margins": [0.5, 0.1], "clip": 1.5}),
     (
-        "learn.table.scores",
-        table.scores,
-        {"rows": [ROW, ROW | {"kernel": "linear"}], "name": "mqar", "test": "all", "wanted": {}},
-        {"test": "x", "wanted": {"kernel": "linear"}},
-    ),
-    (
         "learn.tasks.Recall.score",
         tasks.task("mqar", {"pairs": 1}).score,
         {"outputs": np.eye(2)[None], "targets": np.array([[0, 1]])},

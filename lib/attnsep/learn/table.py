@@ -147,55 +147,6 @@ def command(row):
     return f"{words} --set {' '.join(changed)}" if changed else words
 
 
-def scores(rows, name, *, test, **wanted):
-    """One number of each row of a task, seed by seed.
-
-    Parameters
-    ----------
-    rows : list of dict
-        As from `read_rows`.
-    name : str
-        The task.
-    test : str
-        Which number of the result.
-    **wanted
-        The kernel, or settings, that the rows must have.
-
-    Returns
-    -------
-    list of float
-        Without the seed `VALIDATION`.  A number that was not finite counts as NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such row or number.
-
-    Examples
-    --------
-    >>> len(scores(read_rows(), "retrieval", test="best", kernel="softmax", pairs=20))
-    5
-    """
-    require_choice("name", name, TASKS)
-    if not isinstance(test, str):
-        raise TypeError(f"test = {text_of(test)}: must be a text")
-    found = {}
-    for row in _require_rows(rows):
-        has = row["settings"] | {"kernel": row["kernel"]}
-        if (
-            row["task"] == name
-            and row["seed"] != VALIDATION
-            and all(has.get(key) == value for key, value in wanted.items())
-            and test in row["result"]
-        ):
-            found[row["seed"], run_of(row)] = row["result"][test]
-    if not found:
-        raise ValueError(
-            f"rows, name = {text_of(name)}, test = {text_of(test)}: the table has no such row with {wanted}"
-        )
-    return [math.nan if found[key] is None else float(found[key]) for key in sorted(found)]
-
-
 def by_seed(rows, name, kernel, path, **wanted):
     """One number of each reported run of a kernel, by its seed.
 
@@ -223,7 +174,7 @@ def by_seed(rows, name, kernel, path, **wanted):
 
     Examples
     --------
-    >>> row = next(row for row in read_rows() if row["task"] == "digits")
+    >>> row = next(row for row in read_rows() if row["task"] == "digits" and row["seed"] == 0)
     >>> by_seed([row], "digits", row["kernel"], ("result", "all")) == {row["seed"]: row["result"]["all"]}
     True
     """

@@ -548,15 +548,6 @@ def test_a_command_makes_its_row_again():
         assert task(words[2], settings).settings == row["settings"]
 
 
-def test_scores_come_seed_by_seed():
-    rows = [ROW | {"seed": s, "result": {"best": s / 8, "diverged": False}} for s in (1, 0)]
-    rows.append(ROW | {"kernel": "linear", "result": {"best": None, "diverged": True}})
-    assert table.scores(rows, "retrieval", test="best", kernel="softmax", pairs=3) == [0, 0.125]
-    assert math.isnan(table.scores(rows, "retrieval", test="best", kernel="linear")[0])
-    with pytest.raises(ValueError, match="name = 'edge'"):
-        table.scores(rows, "edge", test="best")
-
-
 def test_an_interval_needs_two_finite_values():
     mean, half = table.interval([1.0, 2.0, 3.0, 4.0])
     assert (mean, round(half, 3)) == (2.5, round(3.18245 * math.sqrt(5 / 3) / 2, 3))

@@ -65,7 +65,6 @@ def runs(values, kernel="softmax", **more):
 def test_what_is_reported_comes_by_seed_without_the_one_that_chose_the_rate():
     rows = runs({3: 0.5, 0: 0.25, table.VALIDATION: 1.0}) + runs({0: 0.75}, "taylor")
     assert table.by_seed(rows, "mqar", "softmax", ("result", "all")) == {0: 0.25, 3: 0.5}
-    assert table.scores(rows, "mqar", test="all", kernel="softmax") == [0.25, 0.5]
     assert table.by_seed(rows, "mqar", "taylor", ("recorded", "gradient", "median")) == {0: 0.5}
     with pytest.raises(ValueError, match="no such run"):
         table.by_seed(rows, "mqar", "linear", ("result", "all"))

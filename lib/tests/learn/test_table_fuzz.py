@@ -29,11 +29,6 @@ def test_a_row_has_the_command_that_makes_it(result, row):
     assert result.startswith("attnsep learn mqar --kernel softmax --seed 0 --set ")
 
 
-@fuzz(table.scores, rows=some([ROW]), name=some("mqar"), test=some("all"), kernel=some("softmax"), kept={"kernel"})
-def test_scores_are_those_of_the_rows(result, rows, name, test, kernel):
-    assert result == [0.5]
-
-
 @fuzz(table.student, degrees=st.integers(1, 9), comparisons=some(1, 8, 1000))
 def test_a_quantile_of_student_is_between_its_ends(result, degrees, comparisons):
     assert 1.9 < result < 1e5
