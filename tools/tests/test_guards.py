@@ -633,7 +633,7 @@ INPUTS = {
         ],
         [
             (("m", source, STANDARD), "m: imports tqdm at its top; the core runs with numpy and array-api-compat alone")
-            for source in ("import tqdm", "from tqdm import tqdm", "import tqdm.auto")
+            for source in ("import tqdm", "from tqdm import tqdm", "import tqdm.auto", "import numpy.linalg as a, tqdm")
         ],
     ),
     guards.draw_problems: (
