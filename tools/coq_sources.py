@@ -48,9 +48,9 @@ class Section(NamedTuple):
     text: str
 
 
-def read_sources():
-    """Return {file name: text} of all Coq files."""
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted(PROOFS.glob("*.v"))}
+def read_sources(folder=PROOFS):
+    """Return {file name: text} of all Coq files of a folder."""
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.v"))}
 
 
 def comments(text):

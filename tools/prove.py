@@ -2,7 +2,8 @@
 
     make prove                  compile the proofs, list their axioms, compare both sides with the stored record
     make prove ACCEPT="labels"  somebody has read both sides of these: store them
-    make prove-all              check the compiled proofs again with coqchk, and break definitions and hypotheses
+    make prove-all              check the compiled proofs again with coqchk, break definitions and hypotheses, and
+                                store what became of each in proofs/mutants.json
 
 A theorem is tied to the statement of the book whose label stands in brackets in the comment before it, and a section of
 Model.v to the definitions whose labels stand in it.  The record has digests of both sides, so neither changes alone.
@@ -34,7 +35,7 @@ from tools.files import CHAPTERS
 
 NOT_RUN = 77  # exit status where Coq is missing
 VERB = "make prove"
-MUTANTS, COVERAGE = PROOFS / "mutants.toml", PROOFS / "coverage.toml"
+MUTANTS, ANSWERS, COVERAGE = PROOFS / "mutants.toml", PROOFS / "mutants.json", PROOFS / "coverage.toml"
 WIDTH = 60  # of the left one of two columns
 LONGEST = 600  # seconds that a file with a mutant may take
 SURVIVED, BREAKS, NO_MUTANT = "survived", "breaks", "no mutant"
@@ -332,24 +333,28 @@ def compare(record, sources, book, accepted, say=print):
 
 
 def prove_all(say=print):
-    """Check the compiled proofs with coqchk, then break definitions and hypotheses.  Return the exit status."""
-    sources = read_sources()
-    with tempfile.TemporaryDirectory() as folder:
-        here = copied(sources, Path(folder))
-        coq.compiled(here)
-        summary = coq.checked_again(here)
-        say(summary)
-        problems = chk_problems(summary, sources)
-        mutants = read_mutants()
-        problems += mutant_problems(mutants, sources)
-        if not problems:
-            with ThreadPoolExecutor(cpu_count()) as pool:
-                for mutant, answer in zip(mutants, pool.map(lambda one: broken(one, here), mutants), strict=True):
-                    say(f"{mutant['why']}: {answer}", flush=True)
-                    problems += unexpected(mutant, answer)
+    """Check the compiled proofs with coqchk, and break definitions and hypotheses; store what became of each mutant.
+
+    Return the exit status.
+    """
+    start, sources, mutants = time.monotonic(), read_sources(), read_mutants()
+    problems, answers = mutant_problems(mutants, sources), {}
+    if not problems:
+        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(cpu_count()) as pool:
+            here = copied(sources, Path(folder))
+            coq.compiled(here)
+            checked = pool.submit(coq.checked_again, here)  # takes long, and leaves a processor to the mutants
+            for mutant, answer in zip(mutants, pool.map(lambda one: broken(one, here), mutants), strict=True):
+                say(f"{mutant['why']}: {answer}", flush=True)
+                answers[mutant["why"]] = {"change": change(mutant), "answer": answer}
+                problems += unexpected(mutant, answer)
+            say(checked.result())
+            problems += chk_problems(checked.result(), sources)
+        write(ANSWERS, json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
     say(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
     equivalent = sum("equivalent" in mutant for mutant in mutants)
     say(f"{len(mutants)} mutants, {equivalent} of them equivalent, {len(problems)} problems.")
+    say(f"{time.monotonic() - start:.0f} s")
     return int(bool(problems))
 
 
@@ -378,6 +383,37 @@ def read_mutants(path=MUTANTS):
     return tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]
 
 
+def change(mutant):
+    """Return a digest of what a mutant changes."""
+    return digest(" ".join(mutant[key] for key in ("file", "old", "new")))
+
+
+def read_answers():
+    """Return {why: {"change": digest, "answer": words}} of all mutants of the last `make prove-all`."""
+    return json.loads(ANSWERS.read_text(encoding="utf-8"))
+
+
+def answer_problems(mutants, answers):
+    """Return which mutants no run of `make prove-all` has tried as they stand, or had another end than they should.
+
+    Parameters
+    ----------
+    mutants : list of dict
+        As from `read_mutants`.
+    answers : dict
+        As from `read_answers`.
+    """
+    found = []
+    for mutant in mutants:
+        stored = answers.get(mutant["why"], {})
+        if stored.get("change") != change(mutant):
+            found.append(f"{mutant['why']}: was not tried as it stands; run `{VERB}-all`")
+        else:
+            found += unexpected(mutant, stored["answer"])
+    left = answers.keys() - {mutant["why"] for mutant in mutants}
+    return found + [f"{why}: was tried, and is no mutant; run `{VERB}-all`" for why in sorted(left)]
+
+
 def mutant_problems(mutants, sources):
     """Return which mutants change nothing, or not one place alone."""
     return [
@@ -394,17 +430,50 @@ def broken(mutant, compiled):
         shutil.copytree(compiled, here, dirs_exist_ok=True)
         changed = here / mutant["file"]
         changed.write_text(changed.read_text(encoding="utf-8").replace(mutant["old"], mutant["new"]), encoding="utf-8")
-        needs, stale = coq.dependencies(here), {changed.stem}
-        for module in TopologicalSorter(needs).static_order():
-            if module in stale or needs[module] & stale:
-                stale.add(module)
-                try:
-                    coq.compile_one(here, module, LONGEST)
-                except coq.Refused as error:
-                    if "Syntax error" in str(error) or f"{module}.v" == MODEL:
-                        return f"{NO_MUTANT}: {' '.join(str(error).split())}"
-                    return f"{BREAKS} {module}.{_place(str(error), (here / f'{module}.v').read_text(encoding='utf-8'))}"
+        for module in order(mutant, read_sources(here), coq.dependencies(here)):
+            try:
+                coq.compile_one(here, module, LONGEST)
+            except coq.Refused as error:
+                if "Syntax error" in str(error) or f"{module}.v" == MODEL:
+                    return f"{NO_MUTANT}: {' '.join(str(error).split())}"
+                return f"{BREAKS} {module}.{_place(str(error), (here / f'{module}.v').read_text(encoding='utf-8'))}"
     return SURVIVED
+
+
+def order(mutant, sources, needs):
+    """Return the files that a mutant changes or that rest on it, so that those that name what it breaks come early.
+
+    Parameters
+    ----------
+    mutant : dict
+        As from `read_mutants`.
+    sources : dict
+        {file: text}, with the mutant in it.
+    needs : dict
+        {module: modules that it needs}.
+
+    Examples
+    --------
+    >>> needs = {"Model": set(), "Sum": {"Model"}, "Row": {"Model", "Sum"}}
+    >>> sources = {"Model.v": "Definition b := 2.", "Sum.v": "c", "Row.v": "b"}
+    >>> order({"file": "Model.v", "new": "b := 2"}, sources, needs)
+    ['Model', 'Sum', 'Row']
+    >>> order({"file": "Model.v", "new": "b := 2"}, sources, needs | {"Row": {"Model"}})
+    ['Model', 'Row', 'Sum']
+    """
+    changed = mutant["file"].removesuffix(".v")
+    rests = {}  # {module: those that it rests on, as far as the mutant changes them}
+    for module in TopologicalSorter(needs).static_order():
+        below = set().union(*(rests.get(other, ()) for other in needs[module]))
+        if module == changed or below:
+            rests[module] = below | {module}
+    before = sources[mutant["file"]].partition(mutant["new"])[0]
+    names = DEFINITION.findall(before + mutant["new"]) or [changed]
+    named = re.compile(rf"(?<![\w'])({re.escape(names[-1])})(?![\w'])")
+    found = {}
+    for module in sorted(rests, key=lambda one: (not named.search(sources[f"{one}.v"]), len(rests[one]), one)):
+        found |= dict.fromkeys(sorted(rests[module], key=lambda one: (len(rests[one]), one)))
+    return list(found)
 
 
 def _place(message, text):

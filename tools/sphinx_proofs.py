@@ -15,7 +15,7 @@ from attnsep.claims import LEDGER
 from attnsep.ledger.proofs import read_proofs
 from attnsep.tables import Link, Table
 from tools.coq_sources import MODEL, lines, read_sources, sections
-from tools.prove import read_book, read_coverage, read_mutants
+from tools.prove import read_answers, read_book, read_coverage, read_mutants
 
 PAGES = "proofs"  # the folder of Coq's files in the built book
 CHAPTER = "proof-assistant"
@@ -127,13 +127,18 @@ class Model(SphinxDirective):
 
 
 class Mutants(SphinxDirective):
-    """All mutants, each with what must become of it; the directive takes nothing."""
+    """All mutants, each with what became of it; the directive takes nothing."""
 
     def run(self):
         """Return a table."""
         self.env.note_dependency("proofs/mutants.toml")
-        rows = [(one["why"], one["file"], one.get("equivalent", "breaks")) for one in read_mutants()]
-        return [_html(Table(("what is broken", "in", "its proof"), rows, about="mutants")._repr_html_())]
+        self.env.note_dependency("proofs/mutants.json")
+        answers = read_answers()
+        rows = [
+            (one["why"], one["file"], one.get("equivalent", answers.get(one["why"], {}).get("answer", "not tried yet")))
+            for one in read_mutants()
+        ]
+        return [_html(Table(("what is broken", "in", "what became of it"), rows, about="mutants")._repr_html_())]
 
 
 class Coverage(SphinxDirective):

@@ -65,6 +65,10 @@ def test_each_mutant_changes_one_place_of_a_file():
     assert prove.mutant_problems(prove.read_mutants(), read_sources()) == []
 
 
+def test_each_mutant_was_tried_and_ended_as_it_must():
+    assert prove.answer_problems(prove.read_mutants(), prove.read_answers()) == []
+
+
 def test_the_list_of_what_is_proved_is_that_of_the_ledger_and_the_proofs():
     assert prove.coverage_problems(prove.read_coverage(), read_sources(), prove.read_book(), LEDGER) == []
 
@@ -334,6 +338,29 @@ def test_sections_of_the_model_have_their_labels():
 )
 def test_a_mutant_must_break_a_proof_or_say_why_not(mutant, answer, found):
     sentences = prove.unexpected({"why": "half is a third"} | mutant, answer)
+    assert len(sentences) == (found is not None)
+    assert all(found in sentence for sentence in sentences)
+
+
+@pytest.mark.parametrize(
+    ("why", "new", "answer", "found"),
+    [
+        ("half is a third", "1 / 3", "breaks Sum.two", None),
+        ("half is a third", "1 / 3", "survived", "no proof breaks"),
+        ("half is a third", "1 / 4", "breaks Sum.two", "was not tried as it stands"),
+        ("half is a third", None, None, "was not tried as it stands"),
+        ("half is a quarter", "1 / 4", "breaks Sum.two", "half is a quarter: was tried, and is no mutant"),
+    ],
+)
+def test_a_mutant_that_nobody_tried_is_noticed(why, new, answer, found):
+    mutant = {"why": "half is a third", "file": MODEL, "old": "1 / 2", "new": "1 / 3"}
+    other = {"why": "half is one", "file": MODEL, "old": "1 / 2", "new": "1"}
+    tried = {"half is one": {"change": prove.change(other), "answer": "breaks Sum.two"}}
+    if why != mutant["why"]:
+        tried[mutant["why"]] = {"change": prove.change(mutant), "answer": "breaks Sum.two"}
+    if new:
+        tried[why] = {"change": prove.change(mutant | {"new": new}), "answer": answer}
+    sentences = prove.answer_problems([mutant, other], tried)
     assert len(sentences) == (found is not None)
     assert all(found in sentence for sentence in sentences)
 
