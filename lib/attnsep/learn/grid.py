@@ -255,9 +255,13 @@ def _connected(address):
 
     found = []
 
+    class Attempt(Client):
+        def __del__(self):
+            """Do nothing: Dask's closes it wherever garbage is collected, and inside a start it waits for itself."""
+
     def connect():
         try:
-            found.append(Client(address, timeout=ANSWERS_WITHIN))
+            found.append(Attempt(address, timeout=ANSWERS_WITHIN))
         except Exception as error:  # Dask has many kinds of error for an address at which there is nothing
             found.append(error)
 

@@ -1,5 +1,6 @@
 """Runs that are killed and go on, and grids of runs on one machine and on a Dask cluster."""
 
+import gc
 import json
 import multiprocessing
 import os
@@ -249,6 +250,18 @@ def test_an_address_without_a_scheduler_is_one_sentence(small_grid, capsys, impa
     sentence = complaint(capsys, ["learn", "--grid", str(small_grid), "--dask", address])
     assert sentence.startswith(f"attnsep: dask = {address!r}: ")
     assert "such as --dask tcp://host:8786" in sentence
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_was_given_up_is_not_closed_while_garbage_is_collected(monkeypatch, impatient):
+    """Dask closes a client under a lock that its thread may hold already, if it is just starting another one."""
+    import distributed
+
+    closed = []
+    monkeypatch.setattr(distributed.Client, "close", lambda client, *_, **__: closed.append(client))
+    assert isinstance(grid._connected(f"tcp://127.0.0.1:{free_port()}"), Exception)
+    gc.collect()
+    assert closed == []
 
 
 @pytest.mark.filterwarnings("ignore")
