@@ -8,7 +8,7 @@ import pytest
 
 from attnsep.learn import grid
 from attnsep.learn import train as training
-from attnsep.learn.model import KERNELS
+from attnsep.learn.model import KERNELS, block, initial_block
 from attnsep.learn.table import read_rows
 from attnsep.learn.tasks import TASKS, Retrieval, task
 from attnsep.learn.train import train, trained_or_stored
@@ -252,6 +252,20 @@ def test_a_stored_row_is_that_of_the_settings(monkeypatch):
     for settings in (None, {"pairs": 40}):
         trained_or_stored("retrieval", "elu+1", 2, settings)
     assert asked == [(Retrieval(pairs=pairs), "elu+1", 2) for pairs in (20, 40)]
+
+
+@pytest.mark.parametrize("asked", [None, np.zeros((1, 1), int)], ids=["every row", "one row"])
+@pytest.mark.parametrize("kind", ["bare", "full"])
+def test_a_block_multiplies_in_the_order_in_which_the_stored_rows_were_made(kind, asked):
+    """XLA's last digits depend on it, and after hundreds of steps whole answers; no tolerance above would see that."""
+    p = initial_block(np.random.default_rng(0), d=4, width=2, hidden=8, kind=kind)
+    names, x = sorted(p), jax.numpy.ones((1, 3, 4))
+    traced = jax.make_jaxpr(lambda *maps: block(dict(zip(names, maps, strict=True)), x, "elu+1", asked=asked))(
+        *(p[name] for name in names)
+    )
+    of = dict(zip(traced.jaxpr.invars, names, strict=True))
+    products = [step.invars[1] for step in traced.jaxpr.eqns if step.primitive.name == "dot_general"]
+    assert [of[right] for right in products if right in of][:3] == ["q", "k", "v"]
 
 
 # The numbers, last: what fails above says why they differ

@@ -252,7 +252,6 @@ def test_an_address_without_a_scheduler_is_one_sentence(small_grid, capsys, impa
     assert "such as --dask tcp://host:8786" in sentence
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_what_was_given_up_is_not_closed_while_garbage_is_collected(monkeypatch, impatient):
     """Dask closes a client under a lock that its thread may hold already, if it is just starting another one."""
     import distributed
