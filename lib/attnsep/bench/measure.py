@@ -317,10 +317,11 @@ def _turn(library, backend, *size):
     n, d, dtype, seconds, most_work = size
     xp = namespace(backend)
     made, wait, found = _made(library, backend, n, d, dtype, n * n * d <= most_work), _waiter(xp), {}
-    time.sleep(min(REST, seconds))
+    part = min(1.0, seconds * LEAST_TURNS / SECONDS)  # a measurement that is shorter than usual prepares less for it
+    time.sleep(part * REST)
     for key, (call, last) in made.items():
         if last < SHORT:
-            _repeat(call, wait, min(SPIN, seconds))
+            _repeat(call, wait, part * SPIN)
         found[key] = _repeat(call, wait, seconds)
         made[key] = call, found[key][-1]
     return found

@@ -106,9 +106,12 @@ def test_a_short_call_is_repeated_before_those_that_count(monkeypatch):
     assert seen.count("long") == 1 + 1
     assert rests == [measure.REST]
     seen.clear()
-    measure._turn("attnsep", "numpy", 8, 4, "float64", 1 / 64, 1e9)  # its calls are still there
-    assert (seen.count("short"), seen.count("long")) == (1 + 1, 1)
-    assert rests[1:] == [1 / 64], "a short measurement rests no longer than it lasts"
+    usual = measure.SECONDS / measure.LEAST_TURNS
+    measure._turn("attnsep", "numpy", 8, 4, "float64", usual, 1e9)  # its calls are still there
+    assert (seen.count("short"), seen.count("long")) == (7 + 2, 1)
+    measure._turn("attnsep", "numpy", 8, 4, "float64", usual / 2, 1e9)
+    assert (seen.count("short"), seen.count("long")) == (7 + 2 + 4 + 1, 2)
+    assert rests[1:] == [measure.REST, measure.REST / 2], "a shorter measurement rests less"
 
 
 def test_a_call_takes_until_its_work_is_done(monkeypatch):
