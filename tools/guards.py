@@ -537,6 +537,22 @@ def review_problems(said, reviewed):
     return found + ([] if [*reviewed] == sorted({*reviewed}) else ["tools/said_of_the_paper.txt: must be sorted"])
 
 
+# A link to a statement shows no words of its own that could be compared, so somebody follows each.
+
+
+def pointer_problems(name, text, followed):
+    """Return whether a page's links to statements are others, or in another order, than its line of tools/links.txt."""
+    found = minutes.POINTER.findall(text)
+    line, wanted = (" ".join([f"{name}:", *ids]) for ids in (found, followed))
+    if found == [*followed]:
+        return []
+    changed = [id for id in dict.fromkeys([*found, *followed]) if found.count(id) != [*followed].count(id)]
+    return [
+        f"{name}: its links to statements are not those that somebody followed ({', '.join(changed) or 'the order'}): "
+        f"read each where it stands; then tools/links.txt, which has {wanted!r}, has the line: {line}"
+    ]
+
+
 # Proofs: nothing computes them, so somebody reads each, and reads it again after a change.
 
 PROOF = re.compile(r"^(?P<fence>`{3,})\{dropdown\} (?:Proof|Why)\b.*\n(?P<text>(?:.*\n)*?)(?P=fence)\s*$", re.MULTILINE)
@@ -1040,11 +1056,14 @@ PYTHON = re.compile(r"\bPython (3\.\d+) or (?:newer|later|above)")
 
 
 ARXIV = re.compile(r"arxiv\S{0,9}[ /:](\d{4}\.\d{4,5})(?!\d)", re.IGNORECASE)
-OF_A_YEAR = re.compile(r"year = \{20(\d\d)\},\s+eprint = \{((\d\d)[\d.]+)\}")
+OF_A_YEAR = re.compile(r"year = \{20(\d\d)\},\s+eprint = \{((\d\d)[\d.]+)\},\s+doi = \{(.*)\}")
 
 
 def paper_problems(name, text, references):
-    """Return the papers on arXiv that a text names and the references lack, and references of another year."""
+    """Return the papers on arXiv that a text names and the references lack, and references that contradict themselves.
+
+    A reference has its number twice, also in its DOI, so that a slip in one of them is seen.
+    """
     return [
         *(
             f"{name}: names arXiv {number}, which references.bib does not have. Is it right?"
@@ -1053,8 +1072,18 @@ def paper_problems(name, text, references):
         ),
         *(
             f"{name}: arXiv {number} is of 20{of}, and its year is 20{year}. Which of the two is wrong?"
-            for year, number, of in OF_A_YEAR.findall(text)
+            for year, number, of, _ in OF_A_YEAR.findall(text)
             if year != of
+        ),
+        *(
+            f"{name}: eprint {number} has the doi {doi!r}, not 10.48550/arXiv.{number}. Which of the two is wrong?"
+            for _, number, _, doi in OF_A_YEAR.findall(text)
+            if doi != f"10.48550/arXiv.{number}"
+        ),
+        *(
+            f"{name}: eprint {number}: must stand between its year and its doi"
+            for number in re.findall(r"eprint = \{(.*)\}", text)
+            if number not in [of_a_year[1] for of_a_year in OF_A_YEAR.findall(text)]
         ),
     ]
 

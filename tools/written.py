@@ -23,9 +23,9 @@ class Number(NamedTuple):
 
     @property
     def is_free(self):
-        """Whether any sentence may have it: a whole number up to twelve, and the whole of something in percent."""
+        """Whether any sentence may have it: a whole number up to twelve, not 2.0, and the whole of something."""
         small = math.isfinite(self.value) and self.value == int(self.value) <= LARGEST_FREE
-        return self.text == "100 %" or (small and "^" not in self.text)
+        return self.text == "100 %" or (small and not {"^", "."} & {*self.text})
 
 
 POWER = r"(?:\^|\*\*)\s*[{(]?\s*(?P<NAME>[-−+]?\d+)\s*[})]?"

@@ -112,6 +112,14 @@ def said_here():
     return {sentence for text in texts for sentence in guards.said_of_the_paper(text)}
 
 
+def followed():
+    """Return {page: the statements that it links to}, as somebody followed the links."""
+    lines = read("tools/links.txt").splitlines()
+    pages = [line.partition(": ")[0] for line in lines]
+    assert pages == sorted({*pages} & {*prose()}), "tools/links.txt: one line for a page, in order"
+    return {page: line.partition(": ")[2].split() for page, line in zip(pages, lines, strict=True)}
+
+
 def all_texts():
     """Return {name: text} of all files that a person wrote or that name an address."""
     folders = (".ci", ".github", "assets", "chapters", "lib", "tools", "web")
@@ -227,6 +235,7 @@ THE_TREE = {
     guards.limit_problems: lambda: [()],
     guards.order_problems: lambda: [(name, text_of(name), LEVELS) for name in LISTS_THE_LEVELS],
     guards.owner_problems: lambda: [(*item, own) for own in [address()] for item in all_texts().items()],
+    guards.pointer_problems: lambda: [(name, text, followed().get(name, [])) for name, text in prose().items()],
     guards.review_problems: lambda: [(said_here(), read("tools/said_of_the_paper.txt").splitlines())],
     guards.proof_problems: lambda: [(NOTEBOOKS, read("tools/proofs.txt").splitlines())],
     guards.name_problems: lambda: [
@@ -342,7 +351,7 @@ def names(change=("", ""), titles=(), **places):
     return NAMES_IN_ORDER.replace(*change), {"one-name": "A title", **dict(titles)}, *there.values()
 
 
-REFERENCE = "  year = {2023},\n  eprint = {2310.11685},\n"
+REFERENCE = "  year = {2023},\n  eprint = {2310.11685},\n  doi = {10.48550/arXiv.2310.11685},\n"
 TABLE = "| level | means |\n|---|---|\n" + "".join(f"| {level} | that |\n" for level in LEVELS)
 PROOF = ":label: a-claim\n````{dropdown} Proof\nBecause.\n````"
 FALSE = BLOCK.replace("A title ·", "A title that is false ·").replace("mark-extension", "mark-extension refuted")
@@ -728,6 +737,17 @@ INPUTS = {
             (({"a", "b"}, ["b", "a"]), "must be sorted"),
         ],
     ),
+    guards.pointer_problems: (
+        [("a.md", "See {prf:ref}`one` and {prf:ref}`the other <two>`.", ["one", "two"]), ("a.md", "No link.", [])],
+        [
+            (
+                ("a.md", "See {prf:ref}`two`.", ["one"]),
+                "a.md: its links to statements are not those that somebody followed (two, one): read each",
+            ),
+            (("a.md", "{prf:ref}`two`, {prf:ref}`one`", ["one", "two"]), "(the order): read each"),
+            (("a.md", "{prf:ref}`one`", []), "then tools/links.txt, which has 'a.md:', has the line: a.md: one"),
+        ],
+    ),
     guards.number_problems: (
         [
             described("It falls to 0.70.", 0.6987),
@@ -768,6 +788,7 @@ INPUTS = {
                 pictured("It falls.", read_off=["one two"]),
                 "one two: is in tools/read_off.txt, and no number or count of",
             ),
+            (said("A gap of 0.0."), "0.0"),
             (described("It ends at $10^{24}$.", "10**42"), "tools/read_off.txt has the line: one 10^24"),
             (described("It falls to 0.70.", 0.7, ["one 0.70"]), "one 0.70: is in tools/read_off.txt, and no number"),
             (said("It is 0.944.", outputs=["0.9537"]), "one 0.944: this number of its text stands in no output"),
@@ -883,6 +904,14 @@ INPUTS = {
             (("a.md", "arXiv 2310.11658", REFERENCE), "a.md: names arXiv 2310.11658, which references.bib does not"),
             (("a.md", "https://arxiv.org/abs/2310.11658v1", REFERENCE), "a.md: names arXiv 2310.11658, which"),
             (("a.md", REFERENCE.replace("2023", "2024"), REFERENCE), "a.md: arXiv 2310.11685 is of 2023, and its year"),
+            (
+                ("references.bib", REFERENCE.replace("arXiv.2310.11685", "arXiv.2310.11658"), REFERENCE),
+                "references.bib: eprint 2310.11685 has the doi '10.48550/arXiv.2310.11658', not 10.48550/arXiv.2310.11",
+            ),
+            (
+                ("references.bib", REFERENCE.replace("doi", "url"), REFERENCE),
+                "references.bib: eprint 2310.11685: must stand between its year and its doi",
+            ),
         ],
     ),
     guards.proof_problems: (
@@ -1196,5 +1225,6 @@ def test_the_tree_is_read_at_all():
     assert len(said_here()) > 10
     assert len(read("tools/proofs.txt").splitlines()) >= 128
     assert len(read("tools/read_off.txt").splitlines()) >= 10
+    assert sum(map(len, followed().values())) >= 150
     assert sum(len(guards.commands_of(text)) for text in prose().values()) >= 80
     assert sum(1 for entry in LEDGER.values() if isinstance(entry, Claim)) >= 204
