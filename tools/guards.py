@@ -1117,13 +1117,13 @@ def link_problems(name, text, titles):
 ENDING = ("What to remember", "What this does not show", "Exercises")
 
 
-def ending_problems(name, notebook, ending=ENDING):
+def ending_problems(name, notebook):
     """Return whether a page lacks a section that each page ends with, or has them in another order."""
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     found = [title for text in texts for title in re.findall(r"^## (.+)$", text, re.MULTILINE) if title in ENDING]
-    if [title for title in found if title in ending] == [*ending]:
+    if found == [*ENDING]:
         return []
-    return [f"{name}: ends with the sections {', '.join(found) or 'none'}; a page ends with {', '.join(ending)}"]
+    return [f"{name}: ends with the sections {', '.join(found) or 'none'}; a page ends with {', '.join(ENDING)}"]
 
 
 def place_problems(name, text):

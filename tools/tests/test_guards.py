@@ -49,7 +49,6 @@ def read(name):
 # What the guards read in this tree
 
 WITHOUT_EXERCISES = {"index", "for-lecturers", "ledger", "map", "gpu", "the-cards-words"}  # they teach no statement
-WITHOUT_MEMORY = {"cost"}  # no "What to remember" yet
 LISTS_THE_LEVELS = (
     "chapters/ledger",
     "chapters/what-the-checks-prove",
@@ -202,11 +201,7 @@ def _said_against(*words):
 THE_TREE = {
     guards.notebook_problems: lambda: NOTEBOOKS.items(),
     guards.exercise_problems: lambda: [item for item in NOTEBOOKS.items() if item[0] not in WITHOUT_EXERCISES],
-    guards.ending_problems: lambda: [
-        (*item, guards.ENDING[item[0] in WITHOUT_MEMORY :])
-        for item in NOTEBOOKS.items()
-        if item[0] not in WITHOUT_EXERCISES
-    ],
+    guards.ending_problems: lambda: [item for item in NOTEBOOKS.items() if item[0] not in WITHOUT_EXERCISES],
     guards.link_problems: lambda: [(*page, headings()) for page in prose().items()],
     guards.number_problems: lambda: [(*item, read("tools/read_off.txt").splitlines()) for item in pages_with_numbers()],
     guards.formula_problems: lambda: [
@@ -559,7 +554,6 @@ INPUTS = {
     guards.ending_problems: (
         [
             ("one", ending("What to remember", "What this does not show", "Exercises")),
-            ("one", ending("What this does not show", "Exercises"), ("What this does not show", "Exercises")),
         ],
         [
             (
@@ -1083,11 +1077,6 @@ def test_every_guard_reads_the_tree_and_has_inputs_of_both_kinds():
 def test_every_page_without_exercises_has_none():
     found = [name for name in WITHOUT_EXERCISES if not guards.exercise_problems(name, NOTEBOOKS[name])]
     assert found == [], "these have all that a chapter needs, so they leave WITHOUT_EXERCISES"
-
-
-def test_every_page_without_a_summary_has_none():
-    found = [name for name in WITHOUT_MEMORY if not guards.ending_problems(name, NOTEBOOKS[name])]
-    assert found == [], "these say what to remember, so they leave WITHOUT_MEMORY"
 
 
 def test_every_helper_that_rounds_does(monkeypatch):

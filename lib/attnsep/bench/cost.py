@@ -151,8 +151,9 @@ def medians(rows, d, dtype="float64", library=OURS, what="median"):
     library : str
         attnsep, PyTorch, or NumPy for the products and powers alone.
     what : str
-        median, min, max or turns (seconds; turns are a list), or memory (bytes); an n at which it was not measured is
-        left out.
+        median, min, max or turns (seconds; turns are a list), memory (bytes), or ratio (lower end, middle and upper
+        end of that to PyTorch's time; a row of another library has none); an n at which it was not measured is left
+        out.
 
     Raises
     ------
@@ -161,7 +162,7 @@ def medians(rows, d, dtype="float64", library=OURS, what="median"):
     """
     d, dtype, found = require_integer("d", d, least=1), require_choice("dtype", dtype, DTYPES), {}
     library = require_choice("library", library, (OURS, PEER, BARE))
-    what = require_choice("what", what, ("median", "min", "max", "turns", "memory"))
+    what = require_choice("what", what, ("median", "min", "max", "turns", "memory", "ratio"))
     for row in sorted(_timed_rows(rows), key=lambda row: row["n"]):
         if (row["d"], row["dtype"], row["library"]) == (d, dtype, library) and row.get(what) is not None:
             found.setdefault(row["n"], {})[row["mechanism"]] = row[what]

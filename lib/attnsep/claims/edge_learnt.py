@@ -2,13 +2,13 @@
 
 from attnsep.claims.recall import stored
 from attnsep.learn import table
-from attnsep.ledger.framework import at_least, at_most, claim, definition
+from attnsep.ledger.framework import at_least, at_most, claim, definition, within
 
 CHAPTER = "edge-learnt"
 UNNORMALISED = "linear, not normalised"
 OTHERS = ("elu+1", "taylor", UNNORMALISED, "linear")
 SHORT, LONG = 32, 256  # tokens: the most in training, the most in a test
-QUESTIONS = 2 * (4 + 2)  # intervals on the page: four kernels beside bare softmax, two beside full, at both sizes
+QUESTIONS = 2 * 2 * 4  # intervals on the page: bare and full, both sizes, four kernels beside softmax
 
 
 definition(
@@ -40,7 +40,7 @@ def ahead(kernel, n, broken=None, **settings):
 
 
 AHEAD = {UNNORMALISED: 0.17, "linear": 0.24}  # at least, at n = 256
-LEVEL = {"elu+1": (0.03, 0.06), "taylor": (0.04, 0.08)}  # from and to, at n = 256
+LEVEL = {"elu+1": (0.045, 0.046), "taylor": (0.061, 0.062)}  # from and to, at n = 256
 LITTLE = 0.02  # at most, at n = 32, over the two with a feature map
 
 
@@ -51,22 +51,26 @@ LITTLE = 0.02  # at most, at n = 32, over the two with a feature map
     level="measured",
     chapter=CHAPTER,
     statement=r"In the stored runs of bare models (ten seeds, each kernel at the rate that one more seed has chosen; "
-    r"intervals for differences seed by seed, at 95 % for all twelve of this page) softmax's mean accuracy at $n = 32$ "
-    r"exceeds that of each other kernel, and all four intervals lie above 0; it exceeds those of elu+1 and taylor by "
-    rf"less than ${LITTLE}$. At $n = 256$ it exceeds that of linear attention without a feature map by more than "
-    rf"${AHEAD['linear']}$, and by more than ${AHEAD[UNNORMALISED]}$ if that is not normalised, and both intervals lie "
-    rf"above 0. It exceeds that of elu+1 by ${LEVEL['elu+1'][0]}$ to ${LEVEL['elu+1'][1]}$ and that of taylor by "
-    rf"${LEVEL['taylor'][0]}$ to ${LEVEL['taylor'][1]}$, and these two intervals contain 0.",
+    r"intervals for differences seed by seed, at 95 % for all sixteen of this page) softmax's mean accuracy at "
+    r"$n = 32$ exceeds that of each other kernel; the interval for elu+1 contains 0, the three others lie above 0; it "
+    rf"exceeds those of elu+1 and taylor by less than ${LITTLE}$. At $n = 256$ it exceeds that of linear attention "
+    rf"without a feature map by more than ${AHEAD['linear']}$, and by more than "
+    rf"${AHEAD[UNNORMALISED]}$ if that is not normalised, and both intervals lie above 0. The mean lead over "
+    rf"elu+1 lies between ${LEVEL['elu+1'][0]}$ and ${LEVEL['elu+1'][1]}$, that over taylor between "
+    rf"${LEVEL['taylor'][0]}$ and ${LEVEL['taylor'][1]}$, and the intervals of these two contain 0.",
     uses=["def-edge-task"],
     assumes="equal steps, rates to choose from, and seeds; read from the stored table",
     control="the accuracy of every other kernel is larger by this",
-    violations=(1.5e-4, 2e-4),
+    violations=(1.8e-4, 2.2e-4),
     tests=(table.by_seed, table.paired),
 )
 def edge_learnt(xp, broken=None):
     for kernel in OTHERS:
         found = ahead(kernel, SHORT, broken, block="bare")
-        yield at_least(found.mean - found.half, 0, n=SHORT)
+        if kernel == "elu+1":
+            yield within(found.mean, 0, found.half, n=SHORT)
+        else:
+            yield at_least(found.mean - found.half, 0, n=SHORT)
         if kernel in LEVEL:
             yield at_most(found.mean, LITTLE, n=SHORT)
         found = ahead(kernel, LONG, broken, block="bare")
@@ -129,8 +133,8 @@ def recorded(kernel, *path, **settings):
     chapter=CHAPTER,
     statement=r"In every one of the same runs of linear attention, normalised and without a feature map, some row sum "
     r"was in training smaller than $10^{-4}$ of the sum of its terms' sizes, the longest gradient was longer than "
-    rf"$10^5$, and the lengths of the gradients have with the smallest such ratio of a batch a rank correlation below "
-    rf"${RANK}$. Without the normaliser no gradient was longer than ${CALM}$.",
+    rf"$10^5$, and gradients were the longer the smaller the smallest such ratio of the batch: their rank correlation "
+    rf"was below ${RANK}$. Without the normaliser no gradient was longer than ${CALM}$.",
     uses=["def-edge-task"],
     assumes="read from the stored table",
     control="the gradients of the kernel without the normaliser are multiplied by 1 + this",
@@ -148,7 +152,12 @@ def edge_learnt_normaliser(xp, broken=None):
         yield at_most(length * (1 + (broken or 0)), CALM)
 
 
-FULL_SHORT, FULL_LONG = 0.04, 0.05
+# Softmax ahead in full blocks, from and to, by n and kernel; and at least, where linear attention is not normalised.
+FULL = {
+    SHORT: {"elu+1": (-0.02, 0), "taylor": (-0.02, 0), "linear": (0, 0.02)},
+    LONG: {"elu+1": (0.08, 0.081), "taylor": (0.05, 0.051), "linear": (0.087, 0.088)},
+}
+CLEARLY = 0.05
 
 
 @claim(
@@ -157,21 +166,29 @@ FULL_SHORT, FULL_LONG = 0.04, 0.05
     source="Next check 1",
     level="measured",
     chapter=CHAPTER,
-    statement=r"In the stored runs of full blocks (five seeds, each kernel at the rate that one more seed has chosen) "
-    rf"softmax's mean accuracy differs from those of elu+1 and of linear attention without a feature map by less than "
-    rf"${FULL_SHORT}$ at $n = 32$ and by less than ${FULL_LONG}$ at $n = 256$, and all four intervals contain 0.",
+    statement=r"In the stored runs of full blocks (ten seeds, each kernel at the rate that one more seed has chosen) "
+    rf"softmax's mean accuracy at $n = {SHORT}$ is below those of elu+1 and taylor, and above that of normalised "
+    rf"linear attention without a feature map, each time by less than ${-FULL[SHORT]['elu+1'][0]}$. At $n = {LONG}$ "
+    rf"its mean lead over elu+1 lies between ${FULL[LONG]['elu+1'][0]}$ and ${FULL[LONG]['elu+1'][1]}$, over taylor "
+    rf"between ${FULL[LONG]['taylor'][0]}$ and ${FULL[LONG]['taylor'][1]}$, and over the linear one between "
+    rf"${FULL[LONG]['linear'][0]}$ and ${FULL[LONG]['linear'][1]}$. All six intervals contain 0. Where linear "
+    rf"attention is not normalised, softmax's mean is more than ${CLEARLY}$ above it at both $n$, and both intervals "
+    r"lie above 0.",
     uses=["def-edge-task"],
     assumes="equal steps, rates to choose from, and seeds; read from the stored table",
-    control="the accuracy of both other kernels is larger by this",
-    violations=(0.02, 0.03),
+    control="the accuracy of every other kernel is larger by this",
+    violations=(3e-4, 4.2e-4),
     tests=(table.by_seed, table.paired),
 )
 def edge_learnt_full(xp, broken=None):
-    for n, most in ((SHORT, FULL_SHORT), (LONG, FULL_LONG)):
-        for kernel in ("elu+1", "linear"):
+    for n, wanted in FULL.items():
+        for kernel, (least, most) in wanted.items():
             found = ahead(kernel, n, broken, block="full")
-            yield at_most(abs(found.mean), most, n=n)
+            yield within(found.mean, least, most, n=n)
             yield at_most(abs(found.mean), found.half, n=n)
+        found = ahead(UNNORMALISED, n, broken, block="full")
+        yield at_least(found.mean, CLEARLY, n=n)
+        yield at_least(found.mean - found.half, 0, n=n)
 
 
 COUNTED, EVEN = 0.98, 0.016
@@ -185,8 +202,8 @@ COUNTED, EVEN = 0.98, 0.016
     chapter=CHAPTER,
     statement=r"With $A_{1/4}$ and $A_{3/4}$, marks at random places and the same noise, every stored run of softmax, "
     r"elu+1, taylor and of linear attention that is not normalised (ten seeds) was right in all 500 tests of each "
-    rf"size, and every run of linear attention that is in at least a share ${COUNTED}$. In softmax's runs the largest "
-    rf"weight of a row is at $n = 256$ on average less than ${EVEN}$.",
+    rf"size, and every run of normalised linear attention in at least a share ${COUNTED}$. In softmax's runs the "
+    rf"largest weight of a row is at $n = 256$ on average less than ${EVEN}$.",
     uses=["def-count-data"],
     assumes="equal training; read from the stored table",
     control="more of the 500 answers are wrong, by this",

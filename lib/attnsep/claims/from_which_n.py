@@ -1,6 +1,7 @@
 """From which n: the size from which on 35 columns err in at most one case of a hundred."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 from math import floor
 
@@ -23,14 +24,21 @@ def _column_probability(law, at_least_plus):
     return Fraction(fires, 2**law.data.d)
 
 
-def _worst_error(n, m):
-    """Return the largest of the four errors as a fraction, one token in each class."""
+@cache
+def _column_probabilities(n):
+    """Return with what probability a column exceeds τ on D_1 under softmax, and the largest of the three others."""
     others = n - 1  # of the n classes all but the marked token's
     exactly_plus = accumulate(range(others), lambda many, k: many * (others - k) // (k + 1), initial=1)
     at_least_plus = [*[*accumulate(exactly_plus)][::-1], 0]  # as many have k plus signs as k minus signs
     laws = ((A1, "softmax"), (A0, "softmax"), (A0, "linear"), (A1, "linear"))
     right, *wrong = (_column_probability(tokens.law(n, n + 2, a, C, kernel), at_least_plus) for a, kernel in laws)
-    return max((1 - right) ** m, 1 - (1 - max(wrong)) ** m)
+    return right, max(wrong)
+
+
+def _worst_error(n, m):
+    """Return the largest of the four errors as a fraction, one token in each class."""
+    right, wrong = _column_probabilities(n)
+    return max((1 - right) ** m, 1 - (1 - wrong) ** m)
 
 
 def _case(slack, n, m):

@@ -383,7 +383,7 @@ SENTENCES = (
         "multiple random seeds and parameter variations",
         "Constructed networks fire as the law says, at random parameters too. Of trained ones on noisy data of this "
         "kind those that see attention's output alone are clearly better with softmax than with linear attention "
-        "without a feature map. Of other kernels softmax is hardly told apart, in full blocks of none: not "
+        "without a feature map. Of other kernels softmax is hardly told apart, in full blocks of one alone: not "
         "consistently.",
         ("random-parameters", "edge-learnt", "edge-learnt-full"),
         asks=True,
@@ -401,10 +401,11 @@ SENTENCES = (
         "Next Checks",
         "third",
         "Evaluate both attention mechanisms on established benchmark datasets used in transformer literature",
-        "With small models: associative recall as it was published, multi-query recall with its authors' data, and "
-        "handwritten digits as sequences. In recall softmax is ahead of kernels that have few features, on the digits "
-        "it is not told apart from elu+1. None of them decides the question for large models.",
-        ("recall-learnt", "recall-reproduces", "mqar-learnt", "digits-learnt"),
+        "With small models: associative recall as it was published, multi-query recall with its authors' data, "
+        "handwritten digits as sequences, and short ListOps. In recall softmax is ahead of kernels that have few "
+        "features, on the digits and in ListOps it is not told apart from elu+1. None of them decides the question "
+        "for large models.",
+        ("recall-learnt", "recall-reproduces", "mqar-learnt", "digits-learnt", "listops-learnt"),
         asks=True,
     ),
 )

@@ -35,6 +35,7 @@ from attnsep.figures.grammar import (
     shades,
 )
 
+BESIDE = 0.3  # how far, in rows, single differences lie above their interval, which would hide them
 FEW_SIZES = 8  # so many fit under the logarithmic axes of a row, each with its number
 
 
@@ -361,7 +362,7 @@ def forest(panels, *, title, x):
     ----------
     panels : dict of str to dict of str to dict of str to (float, float, sequence of float)
         By title, question, and mechanism: the mean of the differences, the half-width of its interval, and the single
-        differences, which are small dots.  The marker is open where the interval holds 0.
+        differences, small dots above it.  The marker is open where the interval holds 0.
     x : str
         Quantity of the axis.
     title : str
@@ -374,7 +375,7 @@ def forest(panels, *, title, x):
     rows = max(sum(map(len, questions.values())) + len(questions) for questions in panels.values())
     mechanisms = dict.fromkeys(name for questions in panels.values() for found in questions.values() for name in found)
     with style() as plt:
-        size = (WIDTH, 1.3 + 0.24 * rows)
+        size = (WIDTH, 1.3 + 0.27 * rows)
         figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False)
         for axis, (name, questions) in zip(axes[0], panels.items(), strict=True):
             row, places = 0, {}
@@ -383,7 +384,7 @@ def forest(panels, *, title, x):
                 for mechanism, (mean, half, single) in found.items():
                     colour, marker = look_of(mechanism)
                     axis.plot([mean - half, mean + half], [row] * 2, color=colour, linewidth=1.6)
-                    axis.plot(single, [row] * len(single), ".", color=colour, markersize=4, alpha=0.45)
+                    axis.plot(single, [row - BESIDE] * len(single), ".", color=colour, markersize=4, alpha=0.6)
                     inside = "white" if abs(mean) <= half else colour
                     look = {"marker": marker, "color": colour, "markerfacecolor": inside, "markersize": 6, "zorder": 4}
                     axis.plot(mean, row, **look)
