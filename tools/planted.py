@@ -222,11 +222,12 @@ def unreported(output, said):
 
     Examples
     --------
-    >>> output = "--- lint\\na.py: E1\\n--- unit\\n--- summary\\nlint    FAILED 1 s\\nunit    passed 1 s\\n"
+    >>> output = "--- lint\\n--- a\\na.py: E1\\n--- unit\\n--- summary\\nlint    FAILED 1 s\\nunit    passed 1 s\\n"
     >>> unreported(output, {"lint": ["^a.py"], "unit": [], "web": ["b"]})
     ['unit: passed, although a fault was planted for it', 'web: did not run', "web: did not say 'b'"]
     """
-    parts = dict(re.findall(r"^--- (.*)\n((?:(?!--- ).*\n)*)", output, re.MULTILINE))
+    names = "|".join(map(re.escape, [*said, "summary"]))  # what a step prints may begin like a step
+    parts = dict(re.findall(rf"^--- ({names})\n((?:(?!--- (?:{names})\n).*\n)*)", output, re.MULTILINE))
     outcomes = dict(re.findall(r"^(.*?) +(passed|FAILED|NOT RUN) ", parts.get("summary", ""), re.MULTILINE))
     found = []
     for step, patterns in said.items():

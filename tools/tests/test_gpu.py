@@ -1,10 +1,12 @@
 import json
+import subprocess
 import sys
 import time
 from types import SimpleNamespace
 
 import pytest
 
+import attnsep.claims  # noqa: F401  fills the ledger
 from attnsep.arrays import namespace
 from attnsep.checks import text_of
 from attnsep.ledger import framework, tables
@@ -99,10 +101,23 @@ def test_pytest_is_counted_and_its_breaking_off_is_a_failure(tmp_path):
 
 
 @pytest.mark.slow
-def test_pytest_that_takes_too_long_is_stopped_and_what_it_did_counts(tmp_path):
-    slow = tmp_path / "test_slow.py"
-    slow.write_text("import time\ndef test_a(): pass\ndef test_b(): time.sleep(600)\n")
-    counted = gpu.run_pytest(str(slow), "-p", "no:xdist", until=time.monotonic() + 20)
+def test_pytest_that_takes_too_long_is_stopped_and_what_it_did_counts(tmp_path, monkeypatch):
+    """Its time is over once its second test has begun, however long it took to get there."""
+    slow, begun = tmp_path / "test_slow.py", tmp_path / "begun"
+    slow.write_text(
+        "import pathlib, time\n"
+        "def test_a(): pass\n"
+        f"def test_b():\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(600)\n"
+    )
+
+    class Begins(subprocess.Popen):
+        def wait(self, timeout=None):
+            while self.poll() is None and not begun.exists():
+                time.sleep(0.05)
+            return super().wait(0.1 if timeout and timeout > gpu.GRACE else timeout)
+
+    monkeypatch.setattr(gpu.subprocess, "Popen", Begins)
+    counted = gpu.run_pytest(str(slow), "-p", "no:xdist", until=time.monotonic() + 300)
     assert (counted["passed"], counted["failed"], counted["stopped"]) == (1, 0, True)
 
 
