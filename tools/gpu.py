@@ -88,6 +88,13 @@ def device(backend):
     return cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
 
 
+# A process that a shell has put into the background ignores an interrupt, and so do those that it starts.
+INTERRUPTIBLE = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "import pytest; sys.exit(pytest.main())"
+)
+
+
 def run_pytest(*words, until=math.inf):
     """Run pytest; return how many tests passed, failed and were skipped, the seconds it took, and if it was stopped."""
     print(f"--- pytest {' '.join(words)}", flush=True)
@@ -95,7 +102,7 @@ def run_pytest(*words, until=math.inf):
     shares = ("-p", "xdist", "-n", str(workers), "--dist", "loadfile") if workers > 1 else ()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-rs", f"--junitxml={report}", *shares, *words]
+        command = [sys.executable, "-c", INTERRUPTIBLE, "-q", "-rs", f"--junitxml={report}", *shares, *words]
         code, stopped = _run_until(command, until)
         counted = counts(report.read_text(encoding="utf-8")) if report.exists() else counts("<testsuites/>")
     if code and not counted["failed"] and not stopped:  # pytest itself broke off, or found no test

@@ -1,4 +1,5 @@
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -102,7 +103,7 @@ def test_pytest_is_counted_and_its_breaking_off_is_a_failure(tmp_path):
 
 @pytest.mark.slow
 def test_pytest_that_takes_too_long_is_stopped_and_what_it_did_counts(tmp_path, monkeypatch):
-    """Its time is over once its second test has begun, however long it took to get there."""
+    """Its time is over once its second test has begun, however long it took to get there; also in the background."""
     slow, begun = tmp_path / "test_slow.py", tmp_path / "begun"
     slow.write_text(
         "import pathlib, time\n"
@@ -117,7 +118,11 @@ def test_pytest_that_takes_too_long_is_stopped_and_what_it_did_counts(tmp_path, 
             return super().wait(0.1 if timeout and timeout > gpu.GRACE else timeout)
 
     monkeypatch.setattr(gpu.subprocess, "Popen", Begins)
-    counted = gpu.run_pytest(str(slow), "-p", "no:xdist", until=time.monotonic() + 300)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as for what a shell has put there
+    try:
+        counted = gpu.run_pytest(str(slow), "-p", "no:xdist", until=time.monotonic() + 300)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert (counted["passed"], counted["failed"], counted["stopped"]) == (1, 0, True)
 
 
