@@ -52,7 +52,7 @@ notebooks: $(VENV)/.ready  ## run the chapters (or CHAPTER=name) and store their
 format: $(VENV)/.ready  ## put code and notebooks into the project's format
 	@$(RUN) ruff format . && $(RUN) ruff check --fix .
 
-bench: $(VENV)-oracles/.ready  ## time attention beside PyTorch, on a machine with nothing else to do, and store the table that the book shows; a quarter of an hour
+bench: $(VENV)-oracles/.ready  ## time attention beside PyTorch, on a machine with nothing else to do, and store the table that the book shows; half an hour
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE -u OPENBLAS_NUM_THREADS -u OMP_NUM_THREADS \
 	  $(VENV)-oracles/bin/attnsep bench --dtype float64 float32 --out lib/attnsep/bench/bench.json
 
