@@ -1,12 +1,13 @@
 """The edge and counting, learnt by small models."""
 
-from attnsep.claims.recall import stored
+from attnsep.claims.recall import stored, undecided
 from attnsep.learn import table
-from attnsep.ledger.framework import at_least, at_most, claim, definition, within
+from attnsep.ledger.framework import at_least, at_most, claim, definition, equal, within
 
 CHAPTER = "edge-learnt"
 UNNORMALISED = "linear, not normalised"
 OTHERS = ("elu+1", "taylor", UNNORMALISED, "linear")
+SEEDS = 10
 SHORT, LONG = 32, 256  # tokens: the most in training, the most in a test
 QUESTIONS = 2 * 2 * 4  # intervals on the page: bare and full, both sizes, four kernels beside softmax
 
@@ -40,7 +41,7 @@ def ahead(kernel, n, broken=None, **settings):
 
 
 AHEAD = {UNNORMALISED: 0.17, "linear": 0.24}  # at least, at n = 256
-LEVEL = {"elu+1": (0.045, 0.046), "taylor": (0.061, 0.062)}  # from and to, at n = 256
+LEVEL = {"elu+1": 0.0454, "taylor": 0.0612}  # at n = 256
 LITTLE = 0.02  # at most, at n = 32, over the two with a feature map
 
 
@@ -55,16 +56,16 @@ LITTLE = 0.02  # at most, at n = 32, over the two with a feature map
     r"$n = 32$ exceeds that of each other kernel; the interval for elu+1 contains 0, the three others lie above 0; it "
     rf"exceeds those of elu+1 and taylor by less than ${LITTLE}$. At $n = 256$ it exceeds that of linear attention "
     rf"without a feature map by more than ${AHEAD['linear']}$, and by more than "
-    rf"${AHEAD[UNNORMALISED]}$ if that is not normalised, and both intervals lie above 0. The mean lead over "
-    rf"elu+1 lies between ${LEVEL['elu+1'][0]}$ and ${LEVEL['elu+1'][1]}$, that over taylor between "
-    rf"${LEVEL['taylor'][0]}$ and ${LEVEL['taylor'][1]}$, and the intervals of these two contain 0.",
+    rf"${AHEAD[UNNORMALISED]}$ if that is not normalised, and both intervals lie above 0. The mean leads "
+    rf"over elu+1 and taylor are ${LEVEL['elu+1']}$ and ${LEVEL['taylor']}$, and these two intervals contain 0.",
     uses=["def-edge-task"],
     assumes="equal steps, rates to choose from, and seeds; read from the stored table",
     control="the accuracy of every other kernel is larger by this",
-    violations=(1.8e-4, 2.2e-4),
+    violations=(1e-4,),
     tests=(table.by_seed, table.paired),
 )
 def edge_learnt(xp, broken=None):
+    yield equal(QUESTIONS, 16)
     for kernel in OTHERS:
         found = ahead(kernel, SHORT, broken, block="bare")
         if kernel == "elu+1":
@@ -78,9 +79,7 @@ def edge_learnt(xp, broken=None):
             yield at_least(found.mean, AHEAD[kernel], n=LONG)
             yield at_least(found.mean - found.half, 0, n=LONG)
         else:
-            yield at_least(found.mean, LEVEL[kernel][0], n=LONG)
-            yield at_most(found.mean, LEVEL[kernel][1], n=LONG)
-            yield at_most(abs(found.mean), found.half, n=LONG)
+            yield from undecided(found, LEVEL[kernel], SEEDS, n=LONG)
 
 
 KEPT, FADED = 0.85, 0.22
@@ -152,10 +151,10 @@ def edge_learnt_normaliser(xp, broken=None):
         yield at_most(length * (1 + (broken or 0)), CALM)
 
 
-# Softmax ahead in full blocks, from and to, by n and kernel; and at least, where linear attention is not normalised.
+# Softmax ahead in full blocks, by n and kernel; and at least, where linear attention is not normalised.
 FULL = {
-    SHORT: {"elu+1": (-0.02, 0), "taylor": (-0.02, 0), "linear": (0, 0.02)},
-    LONG: {"elu+1": (0.08, 0.081), "taylor": (0.05, 0.051), "linear": (0.087, 0.088)},
+    SHORT: {"elu+1": -0.015, "taylor": -0.0166, "linear": 0.0108},
+    LONG: {"elu+1": 0.0804, "taylor": 0.0508, "linear": 0.0874},
 }
 CLEARLY = 0.05
 
@@ -167,25 +166,21 @@ CLEARLY = 0.05
     level="measured",
     chapter=CHAPTER,
     statement=r"In the stored runs of full blocks (ten seeds, each kernel at the rate that one more seed has chosen) "
-    rf"softmax's mean accuracy at $n = {SHORT}$ is below those of elu+1 and taylor, and above that of normalised "
-    rf"linear attention without a feature map, each time by less than ${-FULL[SHORT]['elu+1'][0]}$. At $n = {LONG}$ "
-    rf"its mean lead over elu+1 lies between ${FULL[LONG]['elu+1'][0]}$ and ${FULL[LONG]['elu+1'][1]}$, over taylor "
-    rf"between ${FULL[LONG]['taylor'][0]}$ and ${FULL[LONG]['taylor'][1]}$, and over the linear one between "
-    rf"${FULL[LONG]['linear'][0]}$ and ${FULL[LONG]['linear'][1]}$. All six intervals contain 0. Where linear "
-    rf"attention is not normalised, softmax's mean is more than ${CLEARLY}$ above it at both $n$, and both intervals "
-    r"lie above 0.",
+    rf"softmax's mean accuracy at $n = {SHORT}$ is ${-FULL[SHORT]['elu+1']}$ below that of elu+1, "
+    rf"${-FULL[SHORT]['taylor']}$ below that of taylor and ${FULL[SHORT]['linear']}$ above that of normalised linear "
+    rf"attention without a feature map; at $n = {LONG}$ it is above them by ${FULL[LONG]['elu+1']}$, "
+    rf"${FULL[LONG]['taylor']}$ and ${FULL[LONG]['linear']}$. All six intervals contain 0. Where linear attention is "
+    rf"not normalised, softmax's mean is more than ${CLEARLY}$ above it at both $n$, and both intervals lie above 0.",
     uses=["def-edge-task"],
     assumes="equal steps, rates to choose from, and seeds; read from the stored table",
     control="the accuracy of every other kernel is larger by this",
-    violations=(3e-4, 4.2e-4),
+    violations=(1e-4,),
     tests=(table.by_seed, table.paired),
 )
 def edge_learnt_full(xp, broken=None):
     for n, wanted in FULL.items():
-        for kernel, (least, most) in wanted.items():
-            found = ahead(kernel, n, broken, block="full")
-            yield within(found.mean, least, most, n=n)
-            yield at_most(abs(found.mean), found.half, n=n)
+        for kernel, lead in wanted.items():
+            yield from undecided(ahead(kernel, n, broken, block="full"), lead, SEEDS, n=n)
         found = ahead(UNNORMALISED, n, broken, block="full")
         yield at_least(found.mean, CLEARLY, n=n)
         yield at_least(found.mean - found.half, 0, n=n)
