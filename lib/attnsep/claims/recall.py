@@ -198,8 +198,8 @@ def found(number, kernel, n):
     level="measured",
     chapter=CHAPTER,
     statement=rf"In the stored runs (${FEATURES}$ features, five seeds each) every run of softmax reached a loss of "
-    rf"${ENOUGH}$ at each of $n = 20, 40, 60, 80, 100, 120, 160, 200, 300$; at $n = {HARD}$ four did, and one stopped "
-    rf"at ${STOPPED}$; at $n = {HARDEST}$ none did, and they stopped between ${ALL_STOPPED[0]}$ and "
+    rf"${ENOUGH}$ at each of $n = 20, 40, 60, 80$ and $n = 100, 120, 160, 200, 300$; at $n = {HARD}$ four did, "
+    rf"and one stopped at ${STOPPED}$; at $n = {HARDEST}$ none did, and they stopped between ${ALL_STOPPED[0]}$ and "
     rf"${ALL_STOPPED[1]}$. Of elu+1 every run did at $n = 20$, and four at $n = 40$. The last models of elu+1 had a "
     rf"loss, with all questions counting alike, above the floor $\frac12(1 - \frac{{{FEATURES}}}n)$: by "
     rf"${ABOVE[80][0]}$ to ${ABOVE[80][1]}$ at $n = 80$, by ${ABOVE[100][0]}$ to ${ABOVE[100][1]}$ at $n = 100$, and "
