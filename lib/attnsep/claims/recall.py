@@ -299,9 +299,9 @@ def recall_counts(xp, broken=None):
 
 
 def undecided(found, lead, seeds, **reached):
-    """Yield cases for paired differences of so many seeds that have this mean, and an interval that contains 0."""
+    """Yield cases for paired differences of so many seeds that have this mean to 4 decimals and 0 in their interval."""
     yield equal(found.pairs, seeds, **reached)
-    yield equal(found.mean, lead, 1e-9, **reached)  # a share of so many tests, so nothing but sums is rounded
+    yield within(found.mean, lead - 5e-5, lead + 5e-5, **reached)
     yield at_most(abs(found.mean), found.half, **reached)
 
 
