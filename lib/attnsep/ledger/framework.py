@@ -626,7 +626,8 @@ def verify(
     if jobs == 1:
         return list(_with_bar((run(entry, xp, seeds) for entry in entries), len(entries), progress))
     backend = backend_name(xp)
-    with FreshProcesses(jobs) as pool:
+    # Side by side, a second thread of BLAS in each would only wait; who sets a number of threads keeps it.
+    with FreshProcesses(jobs, OMP_NUM_THREADS=os.environ.get("OMP_NUM_THREADS") or "1") as pool:
         found = pool.map(
             _run_in_process,
             [entry.cases.__module__ for entry in entries],

@@ -5,6 +5,7 @@ import json
 import math
 import re
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from fractions import Fraction
 
 import numpy as np
@@ -407,6 +408,21 @@ def test_processes_find_what_one_process_finds():
     assert [row["id"] for row in rows[0]] == list(ids)
     with pytest.raises(ValueError, match="jobs = 0: must be at least 1"):
         framework.verify(ids, jobs=0)
+
+
+@pytest.mark.parametrize(("set_to", "given"), [("", "1"), ("3", "3")])
+def test_processes_side_by_side_have_one_thread_each_unless_somebody_set_another_number(monkeypatch, set_to, given):
+    asked = []
+
+    def pool(jobs, **environment):
+        asked.append(environment)
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(framework, "FreshProcesses", pool)
+    monkeypatch.setenv("OMP_NUM_THREADS", set_to)
+    with pytest.raises(BrokenProcessPool):
+        framework.verify(("tensor-trick", "golden-ratio-law"), jobs=2)
+    assert asked == [{"OMP_NUM_THREADS": given}]
 
 
 def test_what_a_chapter_found_counts_where_both_are_told_one_folder(monkeypatch, tmp_path, capsys):

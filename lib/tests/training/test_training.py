@@ -51,9 +51,14 @@ def test_jax_computes_what_numpy_computes(name, kernel):
         np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5)
 
 
+# Tasks know no kernel, and a kernel knows of a task only which tokens are left out: so each kernel where some are, and
+# each other task once.
+SLOPES = [("listops", kernel) for kernel in KERNELS]
+SLOPES += [(name, "elu+1") for name in TASKS if name != "listops"]
+
+
 @pytest.mark.usefixtures("jax_as_it_comes", "compiled_quickly")
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize(("name", "kernel"), SLOPES)
 def test_gradients_are_finite_differences(name, kernel):
     chosen, rng = task(name, SMALL[name]), np.random.default_rng(6)
     draw, _ = chosen.source(rng)
