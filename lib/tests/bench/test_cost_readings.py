@@ -139,6 +139,15 @@ def test_growth_has_an_interval_that_widens_with_the_turns(rng):
         cost.growth([row("linear", 10, 1.0)], "hard", 8, 1, 10, rng)
 
 
+def test_growth_leaves_out_as_much_on_either_side():
+    turns = [1 + 0.01 * i for i in range(9)]
+    fast = [row("linear", 10, 1.0, turns=[1.0]), row("linear", 1000, 10.0, turns=[10 * x for x in turns])]
+    slow = [row("linear", 10, 1.0, turns=[1.0]), row("linear", 1000, 10.0, turns=[10 / x for x in turns])]
+    found, mirrored = (cost.growth(rows, "linear", 8, 10, 1000, np.random.default_rng(7)) for rows in (fast, slow))
+    assert [x - 0.5 for x in found] == pytest.approx([0.5 - x for x in reversed(mirrored)])
+    assert found[0] < found[1] < found[2]
+
+
 def test_a_stored_result_is_read_as_it_was_written(tmp_path):
     result = {"date": "2026-01-31", "rows": rows()}
     cost.write_result(tmp_path / "a.json", result)

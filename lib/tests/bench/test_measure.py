@@ -228,6 +228,42 @@ def test_load_is_what_the_system_tells(monkeypatch):
     assert measure.load(0.001) is None
     with pytest.raises(ValueError, match="seconds = 0"):
         measure.load(0)
+    slept = []
+    monkeypatch.setattr(measure.time, "sleep", slept.append)
+    measure.load()
+    assert slept == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [  # user, nice, system, idle, waiting for a disk, two kinds of interrupts, stolen; guests count as user already
+        ("cpu  1 20 300 4000 50000 600000 7000000 80000000 900000000 1000000000\ncpu0 1 1", (54000, 87654321)),
+        ("cpu  off\n", None),
+        (None, None),
+    ],
+)
+def test_idle_time_is_read_as_the_system_writes_it(monkeypatch, text, found):
+    def read(path):
+        assert str(path) == "/proc/stat"
+        if text is None:
+            raise OSError("no such file")
+        return text
+
+    monkeypatch.setattr(measure.Path, "read_text", read)
+    assert measure._ticks() == found
+
+
+def test_linear_attention_is_timed_on_numbers_between_a_tenth_and_one(monkeypatch):
+    """Positive, so that no row sum cancels, and the same for every library."""
+    asked = []
+    monkeypatch.setattr(measure, "attend", lambda *arrays, **named: asked.append((arrays, named.get("kernel"))))
+    for key in (("softmax", "attnsep"), ("linear", "attnsep")):
+        measure._calls(np, 400, 5, "float64")[key]()
+    (normal, softmax), (positive, linear) = asked
+    assert (softmax, linear) == (None, "linear")
+    assert all(0.1 <= x.min() <= 0.11 and 0.99 <= x.max() <= 1 for x in positive)
+    for x in normal:  # scores of standard deviation 3 / sqrt(5) sqrt(5)
+        assert x.std() == pytest.approx(math.sqrt(3) / 5**0.25, rel=0.05)
 
 
 class NoRoom(RuntimeError):
@@ -356,11 +392,15 @@ def test_a_killed_measurement_of_memory_leaves_the_times(monkeypatch):
     broken = Future()
     broken.set_exception(BrokenProcessPool())
     monkeypatch.setattr(processes.FreshProcesses, "submit", lambda *_: broken)
+    started = []
+    pool = measure.FreshProcesses
+    monkeypatch.setattr(measure, "FreshProcesses", lambda *jobs, **named: started.append(jobs) or pool(*jobs, **named))
     timed = [(("softmax", "attnsep"), {"n": 1024, "d": 1, "dtype": "float64", "memory": None})]
     monkeypatch.setattr(measure.os, "access", lambda *_: True)
     with pytest.warns(UserWarning, match="memory is not measured from n = 1024, d = 1 on: one of the processes"):
         measure._add_memory(np, timed)
     assert timed[0][1]["memory"] is None
+    assert started == [(1,)], "one after the other, in one process"
 
 
 def test_exponent_is_the_least_squares_slope():
