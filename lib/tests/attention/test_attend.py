@@ -351,6 +351,17 @@ def test_a_call_says_whether_digits_can_have_been_lost(linear, name, place, fact
         assert found is wanted
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_one_row_that_is_much_smaller_or_larger_than_the_others_loses_nothing(rng, size):
+    """Its products with the values are below or above all floats, and a query's factor cancels."""
+    q, k = (rng.uniform(0.5, 1, (5, 3)) for _ in range(2))
+    q[:, 0] *= -0.1
+    v = rng.standard_normal((5, 2)) * size**0.75
+    large = q.copy()
+    large[2] *= size
+    np.testing.assert_allclose(attend(large, k, v, kernel="linear"), attend(q, k, v, kernel="linear"), rtol=1e-12)
+
+
 @pytest.mark.parametrize("sizes", [(1e-150, 1e-200), (1e200, 1e200)])
 def test_small_rows_and_small_values_together_lose_digits_and_large_ones_overflow(sizes):
     q, k, v = np.ones((3, 2)), np.ones((5, 2)), np.ones((5, 4))

@@ -550,3 +550,12 @@ def test_a_norm_beyond_all_doubles_bounds_nothing():
     for norm_squared in (0.25, math.inf):
         with pytest.raises(ValueError, match=r"s = 0\.0: must be finite and above 0"):
             sign_sums._hoeffding_or_one(0.0, norm_squared)
+
+
+def test_rows_of_up_to_a_thousand_trials_are_kept_and_a_few_longer_ones():
+    short, long = [sign_sums._row(n) for n in (999, 1000)], sign_sums._row(1001)
+    assert sign_sums._row(1001) is long
+    for n in range(1002, 1018):
+        sign_sums._row(n)
+    assert [sign_sums._row(n) is row for n, row in zip((999, 1000), short, strict=True)] == [True, True]
+    assert sign_sums._row(1001) is not long, "sixteen longer ones came after it"
