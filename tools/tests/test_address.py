@@ -299,11 +299,6 @@ def test_both_states_end_to_end(tmp_path):
     )
     refused = run(folder, "-m", "tools.address", "https://example.org")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert run(folder, "-m", "tools.address", OTHER).returncode == 0
-    assert links(folder) == (
-        {OTHER, "https://mybinder.org/v2/git/https%3A//git.example.org/some.body/a_book/main"},
-        {"fa-git-alt"},
-    )
 
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
