@@ -185,7 +185,7 @@ def number_problems(name, notebook, read_off, ledger=LEDGER):
     from here, or in an equation of numbers that is true; rounded it may be from one that is at most four cells away.
     What a caption or an alt text counts in words, such as "eight patterns", another text of the page counts too, unless
     it is the picture's panels.  A constant of an exercise stands in the code of its solution.  Proofs have their own
-    reader (tools/proofs.txt).
+    reader (tools/signed.txt).
 
     Parameters
     ----------
@@ -540,56 +540,81 @@ def review_problems(said, reviewed):
 # A link to a statement shows no words of its own that could be compared, so somebody follows each.
 
 
+POINTERS = re.compile(rf"{minutes.POINTER.pattern}|\{{cite(?::\w+)?\}}`([\w,]+)`")
+
+
 def pointer_problems(name, text, followed):
-    """Return whether a page's links to statements are others, or in another order, than its line of tools/links.txt."""
-    found = minutes.POINTER.findall(text)
+    """Return whether a page links to or cites others, or in another order, than its line of tools/links.txt says."""
+    found = [id or keys for id, keys in POINTERS.findall(text)]
     line, wanted = (" ".join([f"{name}:", *ids]) for ids in (found, followed))
     if found == [*followed]:
         return []
     changed = [id for id in dict.fromkeys([*found, *followed]) if found.count(id) != [*followed].count(id)]
     return [
-        f"{name}: its links to statements are not those that somebody followed ({', '.join(changed) or 'the order'}): "
+        f"{name}: its links and citations are not those that somebody followed ({', '.join(changed) or 'the order'}): "
         f"read each where it stands; then tools/links.txt, which has {wanted!r}, has the line: {line}"
     ]
 
 
-# Proofs: nothing computes them, so somebody reads each, and reads it again after a change.
+# What nothing computes: somebody reads it, and reads it again after a change.
 
 PROOF = re.compile(r"^(?P<fence>`{3,})\{dropdown\} (?:Proof|Why)\b.*\n(?P<text>(?:.*\n)*?)(?P=fence)\s*$", re.MULTILINE)
 
 
-def proofs_of(name, notebook):
-    """Yield (place, digest) of each folded proof; its place is the chapter and the label of the statement above it."""
-    label = "(none)"
+BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
+TERM = re.compile(r"(?m)^(?P<term>\S.*)\n(?P<text>(?:  .*\n)+)")
+
+
+def words_of(name, notebook):
+    """Yield (place, words) of a chapter's folded proofs, of captions, of tables, and of what is printed in bold.
+
+    A proof's place is the chapter and the label of the statement above it.
+    """
+    label, bold, tables = "(none)", [], []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             for part in re.finditer(rf"(?m)^:label:\s*(?P<label>\S+)|{PROOF.pattern}", cell.source):
                 if part["label"]:
                     label = part["label"]
                 else:
-                    words = " ".join(part["text"].split())
-                    yield f"{name} {label}", hashlib.sha256(words.encode()).hexdigest()[:12]
+                    yield f"{name} {label}", part["text"]
+            open_text = re.sub(r"(?ms)^(`{3,})\{.*?^\1$", "", cell.source)  # statements and symbols are compared
+            bold += BOLD.findall(open_text)
+            tables += re.findall(r"(?m)^\|.*", open_text)
+        elif shown := cell.metadata.get("mystnb", {}).get("figure"):
+            yield f"{name} {shown['name']}", f"{shown['caption']} {cell.metadata.mystnb.image['alt']}"
+    for kind, texts in (("bold", bold), ("tables", tables)):
+        if texts:
+            yield f"{name} ({kind})", " ".join(texts)
 
 
-def proof_problems(notebooks, signed):
-    """Return which proofs are not those that somebody read, and which signatures belong to no proof.
+def entries_of(glossary, table):
+    """Yield (place, words) of each entry of the glossary, and of each row of the table of symbols."""
+    for entry in TERM.finditer(glossary):
+        yield f"glossary {entry['term']}", entry["text"]
+    for row in symbols.read_table(table):
+        yield f"symbols {row.cells[0]}", row.cells[1]
+
+
+def word_problems(written, signed):
+    """Return which words are not those that somebody read, and which signatures belong to none.
 
     Parameters
     ----------
-    notebooks : dict
-        {chapter: notebook}.
+    written : iterable of (str, str)
+        Places and what stands there, as from `words_of` and `entries_of`.
     signed : collection of str
-        Lines of tools/proofs.txt: chapter, label, digest.
+        Lines of tools/signed.txt: place, digest.
     """
-    lines = [f"{place} {digest}" for name, notebook in notebooks.items() for place, digest in proofs_of(name, notebook)]
+    lines = [f"{place} {hashlib.sha256(' '.join(text.split()).encode()).hexdigest()[:12]}" for place, text in written]
     unread = {line: line.rpartition(" ")[0] for line in lines if line not in signed}
     found = [
-        f"{place}: this proof is not the one that was read. Read it against its statement, or let somebody else read "
-        f"it; then its line in tools/proofs.txt is: {line}"
+        f"{place}: these words are not those that were read, and nothing computes them. Read them against the "
+        f"statements, or the picture, or let somebody else read them; then their line in tools/signed.txt is: {line}"
         for line, place in unread.items()
     ]
     left = [line for line in signed if line not in lines and line.rpartition(" ")[0] not in unread.values()]
-    return found + [f"{line}: is in tools/proofs.txt, and no proof has it" for line in left]
+    return found + [f"{line}: is in tools/signed.txt, and nothing has these words" for line in left]
 
 
 BY_NAME = re.compile(

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from attnsep.claims import status_line, verify
 from attnsep.ledger.ratchet import extended, ratchet_path, ratchet_text, read_ratchet, reasons_from
-from attnsep.ledger.record import record_path, record_text
+from attnsep.ledger.record import read_record, record_path, record_text
 from tools.address import address, launch_source
 from tools.files import CHAPTERS, PENDING, ROOT, finish, pending, store
 from tools.guards import notebook_problems
@@ -124,7 +124,8 @@ def with_status(readme, sentence):
 
 def ratchet_with(record, reasons):
     """Return the ratchet's text with what the record's text adds to it, and what is refused."""
-    lines, refused = extended(read_ratchet(), {row["id"]: row for row in json.loads(record)}, reasons_from(reasons))
+    rows = {row["id"]: row for row in json.loads(record)}
+    lines, refused = extended(read_ratchet(), rows, reasons_from(reasons), read_record())
     return ratchet_text(lines), refused
 
 

@@ -4,6 +4,7 @@ An option that has no point fails `test_every_option_has_a_point`.
 """
 
 import argparse
+import inspect
 import itertools
 import json
 import re
@@ -82,6 +83,7 @@ POINTS = {
     "report --json": (REPORT, [*REPORT, "--json"]),
     "learn --json": (LEARN, [*LEARN, "--json"]),
 }
+TIMED = inspect.signature(measure.bench).parameters  # where tests put a stand-in for it
 LIMITS = {"sizes --d-max", "sizes --a0"}  # what is beyond them is refused
 ROW = {"task": "edge", "kernel": "softmax", "seed": 0, "settings": {}, "steps": 1, "result": {"diverged": False}}
 ROW |= {"versions": {}, "machine": {}, "seconds": 1.0}
@@ -166,6 +168,39 @@ def test_every_option_has_a_point():
     missing = options_of(cli._parser([])) - POINTS.keys()
     assert missing == set(), "add words to POINTS in lib/tests/test_options.py that do something else with this option"
     assert POINTS.keys() - options_of(cli._parser([])) == set(), "these are no options any more: cut their points"
+
+
+def test_the_help_names_the_defaults_that_are_taken():
+    """Typed twice: measure and its constants are loaded by no help."""
+    (verbs,) = (action for action in cli._parser([])._actions if isinstance(action, argparse._SubParsersAction))
+    found = {}
+    for verb, part in verbs.choices.items():
+        for action in part._actions:
+            if named := re.search(r"\(default: (.+)\)", action.help or ""):
+                default = action.default
+                if default is None and verb == "bench":
+                    default = TIMED[action.dest].default
+                words = [f"{x:g}" if isinstance(x, float) else str(x) for x in [default]]
+                if isinstance(default, list | tuple):
+                    words = (
+                        [*map(str, default[:2]), "…", str(default[-1])] if len(default) > 3 else [*map(str, default)]
+                    )
+                found[f"{verb} {action.dest}"] = named[1], (", " if "…" in words else " ").join(words)
+    assert {name for name, (_, default) in found.items() if default == "None"} == {
+        "verify backend",
+        "report layout",
+        "report library",
+        "report dtype",
+        "report lines",
+    }
+    for name, (said, default) in found.items():
+        assert default in (said, "None"), f"attnsep {name}: the help says {said}"
+
+
+def test_a_bar_is_shown_where_no_json_is_asked_for(done):
+    for words in (REPORT, ["bench", "--n", "4", "--d", "3"]):
+        for json_too, shown in (([], True), (["--json"], False)):
+            assert f"'progress': {shown}" in done([*words, *json_too])[4][0]
 
 
 def test_an_option_without_a_point_is_noticed():

@@ -85,6 +85,21 @@ def _weaker(old, new):
     return [f"{name}: {new[name]} after {old[name]}" for name in found]
 
 
+def _shorter(old, new):
+    """Return where a check no longer goes as far as it did.
+
+    Examples
+    --------
+    >>> _shorter({"n": [2.0, 200.0], "d": [4.0, 8.0]}, {"n": [2.0, 190.0], "d": [3.0, 9.0]})
+    ['n goes from 2 to 190, after 2 to 200']
+    """
+    return [
+        f"{name} goes from {new[name][0]:g} to {new[name][1]:g}, after {low:g} to {high:g}"
+        for name, (low, high) in old.items()
+        if name in new and (new[name][0] > low or new[name][1] < high)
+    ]
+
+
 def _above(new, old):
     return new is not None and old is not None and new > old
 
@@ -113,7 +128,7 @@ def problems(lines, record):
     return found
 
 
-def extended(lines, record, reasons):
+def extended(lines, record, reasons, before=None):
     """Return the ratchet with a line for each claim that the record shows changed, and what is refused.
 
     Parameters
@@ -122,6 +137,8 @@ def extended(lines, record, reasons):
         As for `problems`.
     reasons : dict of str to str
         By claim id, why a weaker check or another one is right.
+    before : dict of str to dict, optional
+        The record until now: a check that goes less far than it did needs a reason, too.
 
     Returns
     -------
@@ -135,6 +152,8 @@ def extended(lines, record, reasons):
         if id in last and line == {name: last[id][name] for name in FIELDS}:
             continue
         worse = _weaker(last[id], line) if id in last else []
+        if id in record and id in (before or {}):
+            worse += _shorter(before[id]["reached"], record[id]["reached"])
         if worse and not reasons.get(id):
             refused.append(f"{id}: {'; '.join(worse)}")
         added.append(line | {"reason": reasons.get(id) if worse else None})

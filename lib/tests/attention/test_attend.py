@@ -362,6 +362,13 @@ def test_one_row_that_is_much_smaller_or_larger_than_the_others_loses_nothing(rn
     np.testing.assert_allclose(attend(large, k, v, kernel="linear"), attend(q, k, v, kernel="linear"), rtol=1e-12)
 
 
+@pytest.mark.parametrize(("kernel", "wanted"), [("linear", 5 / 3), ("relu", 5 / 3), ("squared-relu", 9 / 5)])
+def test_an_entry_that_no_key_has_may_be_of_any_size(xp, kernel, wanted):
+    """Out of the range of products, where columns are divided by their largest entry, which is 0 here."""
+    arrays = ([[1e-200, 3.0]], [[1e-200, 0.0], [2e-200, 0.0]], [[1.0], [2.0]])
+    assert to_numpy(attend(*map(xp.asarray, arrays), kernel=kernel)) == pytest.approx(wanted)
+
+
 @pytest.mark.parametrize("sizes", [(1e-150, 1e-200), (1e200, 1e200)])
 def test_small_rows_and_small_values_together_lose_digits_and_large_ones_overflow(sizes):
     q, k, v = np.ones((3, 2)), np.ones((5, 2)), np.ones((5, 4))

@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import mpmath as mp
 import numpy as np
@@ -351,13 +352,38 @@ def test_a_forked_process_starts_threads_of_its_own(rng, monkeypatch):
     monkeypatch.setattr(_fast, "LEAST_PRODUCTS", 1)
     q, k, v = (rng.standard_normal((600, 8)) for _ in range(3))
     wanted = softmax_attention(q, k, v, 2)
-    with _fast._lock:  # as if another thread were just inside
+    monkeypatch.setattr(_fast, "_users", 1)  # as if another thread were just inside
+    with _fast._lock:
         child = os.fork()
         if child == 0:
             signal.alarm(10)  # nobody in this process gives the old lock back
+            alone = _fast._users == 0
             same = np.array_equal(softmax_attention(q, k, v, 2), wanted)
-            os._exit(0 if same and threading.active_count() > 1 else 1)
+            os._exit(0 if alone and same and threading.active_count() > 1 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_who_comes_and_who_goes_is_counted_under_a_lock(monkeypatch):
+    inside, taken = [], []
+
+    class Lock:
+        def __enter__(self):
+            taken.append(_fast._users)
+            inside.append(self)
+
+        def __exit__(self, *_):
+            inside.pop()
+
+    class Limit:
+        def restore_original_limits(self):
+            assert inside, "the limit is given back while another thread may come in"
+
+    monkeypatch.setattr(_fast, "_lock", Lock())
+    monkeypatch.setattr(_fast, "_controller", lambda: SimpleNamespace(limit=lambda **_: Limit()))
+    with _fast._one_blas_thread(), _fast._one_blas_thread():
+        pass
+    assert taken == [0, 1, 2, 1], "taken at each coming and at each going"
+    assert _fast._users == 0
 
 
 @pytest.mark.parametrize(("threads", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError)])

@@ -253,6 +253,14 @@ def test_idle_time_is_read_as_the_system_writes_it(monkeypatch, text, found):
     assert measure._ticks() == found
 
 
+def test_a_limit_is_the_shortest_of_its_times(monkeypatch):
+    times = iter([[9.0], [4.0, 2.0, 8.0], [9.0], [7.0, 5.0, 6.0]])  # what goes before counts for nothing
+    monkeypatch.setattr(measure, "_repeat", lambda *_: next(times))
+    scores = measure._fast.PANELS["numpy"][1]
+    found = measure._limits(measure.array_api_compat.numpy, "float32", 1.0)
+    assert found == {"multiply_adds": float(f"{1024**3 / 2:.4g}"), "powers": float(f"{64 * scores / 5:.4g}")}
+
+
 def test_linear_attention_is_timed_on_numbers_between_a_tenth_and_one(monkeypatch):
     """Positive, so that no row sum cancels, and the same for every library."""
     asked = []

@@ -56,6 +56,17 @@ def test_what_is_weaker_needs_a_reason(row, what):
     assert problems(reasoned, {ID: worse}) == []
 
 
+def test_a_check_that_goes_less_far_than_it_did_needs_a_reason(row):
+    lines, reached = lines_of(row), {"n": [10.0, 200.0]}
+    before, fewer = {ID: row | {"reached": reached}}, row | {"check": "0" * 16, "reached": {"n": [10.0, 190.0]}}
+    (refused,) = extended(lines, {ID: fewer}, {}, before)[1]
+    assert refused.endswith("; n goes from 10 to 190, after 10 to 200")
+    assert extended(lines, {ID: fewer}, {ID: "200 takes too long"}, before)[1] == []
+    as_far = fewer | {"reached": {"n": [10.0, 200.0], "d": [4.0, 4.0]}}
+    assert "goes from" not in extended(lines, {ID: as_far}, {}, before)[1][0]
+    assert "goes from" not in extended(lines, {ID: fewer}, {}, {})[1][0]  # a new claim
+
+
 def test_a_claim_that_vanished_needs_a_reason_and_so_does_its_return(row):
     lines = lines_of(row)
     longer, refused = extended(lines, {}, {})
