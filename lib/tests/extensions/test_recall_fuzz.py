@@ -17,7 +17,8 @@ WEIGHTS = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
 
 @fuzz(recall.weighted_floor, weights=some(WEIGHTS), features=some(1, 2, 64))
 def test_the_lightest_questions_are_lost(result, weights, features):
-    assert result == {1: Fraction(1, 4), 2: Fraction(1, 12), 64: 0}[int(features)]
+    wanted = {1: Fraction(1, 4), 2: Fraction(1, 12), 64: 0}[int(features)]
+    assert result == (wanted if len(weights) else 0)  # without questions nothing is lost
 
 
 @fuzz(recall.reported_weights, pairs=some(1, 20, 300))
