@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnsep.learn import tasks
+from attnsep.learn import tasks, train
 from attnsep.learn.model import block
 from attnsep.learn.tasks import task
 
@@ -109,3 +109,9 @@ def test_a_token_of_a_recall_comes_with_the_one_before_it_and_the_first_with_non
     every = block(p["blocks"][0], x, kernel, np.tri(x.shape[1], dtype=bool))
     wanted = np.take_along_axis(every, inputs["asked"][:, :, None], axis=1) @ p["head"] + p["bias"]
     assert np.allclose(one.predict(p, inputs, kernel), wanted, rtol=1e-3, atol=1e-4)
+
+
+def test_when_training_ends_is_documented_as_it_is():
+    assert f"at most {train.ENOUGH}, or at the {train.PATIENCE}th evaluation" in " ".join(
+        tasks.Retrieval.__doc__.split()
+    )
