@@ -48,7 +48,7 @@ def test_a_quick_step_reports_its_fault(tmp_path, surroundings, names):
     output = run_steps(tmp_path, surroundings, *names)
     found = planted.unreported(output, {name: planted.SAID[name] for name in names})
     why = "so it would not report a real one; look at what pyproject.toml, a conftest and tools/steps.py tell it"
-    assert found == [], f"{output}\nA step does not report the fault that tools/planted.py plants, {why}"
+    assert found == [], f"A step does not report a fault that tools/planted.py plants, {why}: {found}\n{output}"
 
 
 def test_each_step_of_make_test_has_a_planted_fault():
