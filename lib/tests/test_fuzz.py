@@ -3,7 +3,9 @@
 import importlib
 import inspect
 import pkgutil
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -140,3 +142,11 @@ def test_a_function_that_nobody_fuzzes_is_noticed(monkeypatch):
     new.__module__, new.__qualname__ = "attnsep.arrays", "new"
     monkeypatch.setattr(arrays, "new", new, raising=False)
     assert public() - covered() == {"arrays.new"}
+
+
+@pytest.mark.parametrize(("module", "ours"), [("attnsep.new", True), ("matplotlib.new", False), ("attnsepx", False)])
+def test_what_others_have_to_change_is_no_error_and_what_we_have_to_change_is(module, ours):
+    room = {"__name__": module}
+    exec("import warnings\ndef f(x):\n    warnings.warn('old', DeprecationWarning)\n    return x\n", room)
+    with pytest.raises(DeprecationWarning, match="old") if ours else nullcontext():
+        assert fuzzing.call(SimpleNamespace(function=room["f"]), {"x": 1}) == 1

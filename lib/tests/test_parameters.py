@@ -41,7 +41,6 @@ ELSEWHERE = {
     "ledger.framework.kept.claim": "nothing, where no evidence is kept: ledger/test_framework.py",
     "ledger.framework.kept.xp": "nothing, where no evidence is kept: ledger/test_framework.py",
     "paper.gains.Infinite.shares.rest": "an infinite gain takes all",
-    "ledger.ratchet.extended.before": "what is refused: ledger/test_ratchet.py",
     "ledger.framework.verify.jobs": "the same evidence, from other processes: ledger/test_framework.py",
     "learn.grid.run_grid.done": "training/test_golden.py, with all of run_grid",
     "learn.grid.run_grid.jobs": "training/test_grid.py",

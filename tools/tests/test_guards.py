@@ -916,7 +916,7 @@ INPUTS = {
         ],
     ),
     guards.word_problems: (
-        [([("one a-claim", "\nBecause.\n")], SIGNED), ([], [])],
+        [([*guards.words_of("one", chapter(PROOF))], SIGNED), ([("one a-claim", "  Because.\n")], SIGNED), ([], [])],
         [
             (([("one a-claim", "Because.")], []), f"then their line in tools/signed.txt is: {SIGNED[0]}"),
             (([("one a-claim", "Why not.")], SIGNED), "one a-claim: these words are not those that were read"),

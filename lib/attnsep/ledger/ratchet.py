@@ -128,7 +128,7 @@ def problems(lines, record):
     return found
 
 
-def extended(lines, record, reasons, before=None):
+def extended(lines, record, reasons, before):
     """Return the ratchet with a line for each claim that the record shows changed, and what is refused.
 
     Parameters
@@ -137,7 +137,7 @@ def extended(lines, record, reasons, before=None):
         As for `problems`.
     reasons : dict of str to str
         By claim id, why a weaker check or another one is right.
-    before : dict of str to dict, optional
+    before : dict of str to dict
         The record until now: a check that goes less far than it did needs a reason, too.
 
     Returns
@@ -152,7 +152,7 @@ def extended(lines, record, reasons, before=None):
         if id in last and line == {name: last[id][name] for name in FIELDS}:
             continue
         worse = _weaker(last[id], line) if id in last else []
-        if id in record and id in (before or {}):
+        if id in record and id in before:
             worse += _shorter(before[id]["reached"], record[id]["reached"])
         if worse and not reasons.get(id):
             refused.append(f"{id}: {'; '.join(worse)}")

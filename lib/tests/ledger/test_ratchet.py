@@ -25,7 +25,7 @@ def row():
 
 
 def lines_of(row):
-    lines, refused = extended([], {ID: row}, {})
+    lines, refused = extended([], {ID: row}, {}, {})
     assert refused == []
     return lines
 
@@ -48,10 +48,10 @@ def test_what_is_weaker_needs_a_reason(row, what):
     lines, worse = lines_of(row), row | WEAKER[what](row)
     (changed,) = WEAKER[what](row)
     assert problems(lines, {ID: worse}) == [f"{ID}: record and ratchet differ in {changed}"]
-    longer, refused = extended(lines, {ID: worse}, {})
+    longer, refused = extended(lines, {ID: worse}, {}, {})
     assert [sentence.startswith(f"{ID}: {changed}: ") for sentence in refused] == [True]
     assert [f"{sentence}, and the ratchet gives no reason" for sentence in refused] == problems(longer, {ID: worse})
-    reasoned, refused = extended(lines, {ID: worse}, {ID: "two cases were the same"})
+    reasoned, refused = extended(lines, {ID: worse}, {ID: "two cases were the same"}, {})
     assert (refused, reasoned[-1]["reason"]) == ([], "two cases were the same")
     assert problems(reasoned, {ID: worse}) == []
 
@@ -69,23 +69,23 @@ def test_a_check_that_goes_less_far_than_it_did_needs_a_reason(row):
 
 def test_a_claim_that_vanished_needs_a_reason_and_so_does_its_return(row):
     lines = lines_of(row)
-    longer, refused = extended(lines, {}, {})
+    longer, refused = extended(lines, {}, {}, {})
     assert [sentence.startswith(f"{ID}: level: gone after") for sentence in refused] == [True]
     assert problems(lines, {}) == [f"{ID}: record and ratchet differ in {', '.join(FIELDS[1:])}"]
     assert len(problems(longer, {})) == 1
-    gone, refused = extended(lines, {}, {ID: "merged into column-law"})
+    gone, refused = extended(lines, {}, {ID: "merged into column-law"}, {})
     assert (refused, problems(gone, {})) == ([], [])
-    assert len(extended(gone, {ID: row}, {})[1]) == 1
+    assert len(extended(gone, {ID: row}, {}, {})[1]) == 1
 
 
 def test_what_is_stronger_or_new_gets_its_line_and_what_is_equal_gets_none(row):
     lines = lines_of(row)
     better = row | {"cases": row["cases"] + 1, "smallest_failing": row["smallest_failing"] / 10, "tolerance": 0.0}
-    longer, refused = extended(lines, {ID: better}, {})
+    longer, refused = extended(lines, {ID: better}, {}, {})
     assert (refused, len(longer), longer[-1]["reason"]) == ([], 2, None)
     assert problems(longer, {ID: better}) == []
-    assert extended(longer, {ID: better}, {ID: "of no use"}) == (longer, [])
-    assert extended([], {}, {"no-such-claim": "why"})[1] == ["no-such-claim: has a reason, but is no claim"]
+    assert extended(longer, {ID: better}, {ID: "of no use"}, {}) == (longer, [])
+    assert extended([], {}, {"no-such-claim": "why"}, {})[1] == ["no-such-claim: has a reason, but is no claim"]
 
 
 def test_a_weaker_line_between_two_strong_ones_is_seen(row):
@@ -191,8 +191,8 @@ def test_what_stands_in_another_module_of_claims_counts():
 
 
 def test_a_claim_that_is_as_it_was_hides_no_other(row):
-    lines, _ = extended([], {ID: row}, {})
-    found, refused = extended(lines, {ID: row, "another": row | {"id": "another"}}, {})
+    lines, _ = extended([], {ID: row}, {}, {})
+    found, refused = extended(lines, {ID: row, "another": row | {"id": "another"}}, {}, {})
     assert ([line["id"] for line in found], refused) == ([ID, "another"], [])
 
 
