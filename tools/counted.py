@@ -3,9 +3,14 @@
 A glob, a marker or an option that is one word wrong leaves tests out, and a run without them passes.  So
 tools/counts.json says for every step how many tests each file has, and fewer, or one that skips itself for a reason
 that is not listed here, make the step fail.  More are welcome; a file without a number is not.
+
+A test that compares less passes, too.  So tools/asserted.json says how much the assertions of each file compare.
 """
 
+import argparse
+import ast
 import json
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -14,10 +19,13 @@ import pytest
 
 from tools.files import ROOT, write
 
-COUNTS = ROOT / "tools/counts.json"
-WHAT_TO_DO = """\
-Look for what leaves tests out: a glob, a marker, an option, a conftest, a skip. Where tests are new or rightly gone,
-`.venv/bin/python -m tools.counted` stores the numbers of today; say in the commit why some are gone."""
+COUNTS, ASSERTED = ROOT / "tools/counts.json", ROOT / "tools/asserted.json"
+FOLDERS = ("lib/tests", "tools/tests", "web", "chapters")  # of tests
+STORE = "`.venv/bin/python -m tools.counted` stores the numbers of today"
+LESS = "where less is right, with --less FILE for each such file; say why in the commit"
+WHAT_TO_DO = f"""\
+Look for what leaves tests out: a glob, a marker, an option, a conftest, a skip. Where tests are new, {STORE};
+{LESS}."""
 # What a machine may lack, or another verb brings.  A package of the extra `dev` is not among it.
 MAY_BE_MISSING = (
     "CuPy ",
@@ -123,20 +131,116 @@ def pytest_configure(config):
         config.pluginmanager.register(Counted(config.getoption("counted")))
 
 
-def main():
-    """Store how many tests each file has, of all steps that can run here, and print what became less."""
+TOLERANCES = ("rel", "abs", "rtol", "atol")
+
+
+def asserted(source):
+    """Return how much the assertions of a file of tests compare, as two numbers.
+
+    The first counts each assertion, each comparison in one, an equality twice, and each error that must come.  The
+    second counts decimal digits: of tolerances, and of small numbers that something must be above or below.
+
+    Examples
+    --------
+    >>> asserted("assert x.dtype == y.dtype")
+    [3, 0.0]
+    >>> asserted("assert x.dtype")
+    [1, 0.0]
+    >>> asserted("assert abs(x) < 1e-12\\nassert x == approx(y, rel=4e-6)\\nwith raises(ValueError): f()")
+    [6, 17.4]
+    >>> asserted("assert x < 100 * eps") < asserted("assert x < 10 * eps")
+    True
+    """
+    compared, digits = 0, 0.0
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assert):
+            comparisons = [part for part in ast.walk(node.test) if isinstance(part, ast.Compare)]
+            operators = [operator for part in comparisons for operator in part.ops]
+            compared += 1 + sum(1 + isinstance(operator, ast.Eq | ast.Is) for operator in operators)
+            bounded = [part for part in comparisons if isinstance(part.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)]
+            digits += sum(_digits(end) for part in bounded for end in (part.left, *part.comparators))
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            compared += name in ("raises", "warns") or name.startswith("assert_")
+            digits += sum(_digits(word.value) for word in node.keywords if word.arg in TOLERANCES)
+    return [compared, round(digits, 1)]
+
+
+def _digits(node):
+    """Return the decimal digits before the first one of a number below 1; of a product those of its factors."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return sum(-math.log10(part) for part in map(_number, (node.left, node.right)) if part)
+    return max(0.0, -math.log10(_number(node) or 1))
+
+
+def _number(node):
+    number = getattr(node, "value", None)
+    return number if isinstance(node, ast.Constant) and isinstance(number, float | int) and number > 0 else None
+
+
+def sources():
+    """Return {name: source} of all Python files beside tests."""
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+
+
+def assertion_problems(name, source, stored):
+    """Return whether the assertions of a file compare as much as its numbers say.
+
+    Parameters
+    ----------
+    name, source : str
+        Of a file of tests.
+    stored : sequence of int, or None
+        What `asserted` returned when tools/asserted.json was written.
+    """
+    found, names = asserted(source), ("comparisons", "digits of tolerances")
+    if stored is None or all(now >= then for now, then in zip(found, stored, strict=True)):
+        if found == stored:
+            return []
+        return [f"{name}: its assertions compare more than tools/asserted.json says, so that less would pass: {STORE}"]
+    less = [f"{now} {of} after {then}" for now, then, of in zip(found, stored, names, strict=True) if now < then]
+    return [
+        f"{name}: its assertions compare less than they did ({', '.join(less)}). Put back what is gone; {STORE}, {LESS}"
+    ]
+
+
+def main(words=None):
+    """Store how many tests each file has, of all steps that can run here, and how much they compare.
+
+    Where something became less, nothing is stored unless --less names the file.
+    """
     from tools.steps import STEPS, surroundings
 
-    before, left_out = json.loads(COUNTS.read_text(encoding="utf-8")), []
+    parser = argparse.ArgumentParser(prog="python -m tools.counted")
+    parser.add_argument(
+        "--less", nargs="+", default=[], metavar="FILE", help="files that rightly test less than before"
+    )
+    allowed = parser.parse_args(words).less
+    texts = {path: path.read_text(encoding="utf-8") for path in (COUNTS, ASSERTED)}
+    before, left_out = json.loads(texts[COUNTS]), []
     for step in before:
         command = [sys.executable, *STEPS[step], "--collect-only"]
         run = subprocess.run(command, cwd=ROOT, env=surroundings(step, {}, ""), stdout=subprocess.DEVNULL)
         left_out += [step] if run.returncode else []
-    now = json.loads(COUNTS.read_text(encoding="utf-8"))
-    for step, files in before.items():
-        for name in files:
-            if now[step].get(name, 0) < files[name]:
-                print(f"{step}: {name} had {files[name]} tests and has {now[step].get(name, 0)}")
+    now, strength = json.loads(COUNTS.read_text(encoding="utf-8")), json.loads(texts[ASSERTED])
+    less = {
+        name: f"{step}: {name} had {files[name]} tests and has {now[step].get(name, 0)}"
+        for step, files in before.items()
+        for name in files
+        if now[step].get(name, 0) < files[name]
+    }
+    found = {name: asserted(source) for name, source in sources().items()}
+    for name, numbers in strength.items():
+        if name in found and any(new < old for new, old in zip(found[name], numbers, strict=True)):
+            less[name] = f"{name}: compared {numbers} and compares {found[name]}"
+    print(*less.values(), sep="\n")
+    if refused := sorted(less.keys() - {*allowed}):
+        for path, text in texts.items():
+            write(path, text)
+        print(f"Nothing was stored; where less is right: --less {' '.join(refused)}", file=sys.stderr)
+        return 1
+    write(ASSERTED, json.dumps(found, sort_keys=True).replace("], ", "],\n ") + "\n")
     if left_out:
         print(f"As they were, because another verb or a browser brings what they need: {', '.join(left_out)}")
     return 0

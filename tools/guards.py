@@ -558,34 +558,43 @@ def pointer_problems(name, text, followed):
 
 # What nothing computes: somebody reads it, and reads it again after a change.
 
-PROOF = re.compile(r"^(?P<fence>`{3,})\{dropdown\} (?:Proof|Why)\b.*\n(?P<text>(?:.*\n)*?)(?P=fence)\s*$", re.MULTILINE)
-
-
-BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 TERM = re.compile(r"(?m)^(?P<term>\S.*)\n(?P<text>(?:  .*\n)+)")
+FENCE = re.compile(r"^(`{3,})")
+COMPARED = re.compile(
+    r"(?ms)^(?P<fence>`{3,})\{(?:prf:(?!proof)|dropdown\} Symbols of this page).*?^(?P=fence)[ \t]*$"
+    rf"|<!-- status -->.*?<!-- end of status -->|(?-s:{minutes.READING.pattern})"
+)
+
+
+def sections_of(name, text):
+    """Return {place: words} of a page's sections; a place is the page and the heading, or the page alone above it.
+
+    Statements, the page's symbols, its minutes and the status line are left out: they are compared.
+
+    Examples
+    --------
+    >>> sections_of("one", "# A\\nOf a.\\n```bash\\n# Not a heading\\n```\\n## B\\nOf b.\\n")
+    {'one, A': 'Of a.\\n```bash\\n# Not a heading\\n```', 'one, B': 'Of b.'}
+    """
+    found, place, fence = {}, name, ""
+    for line in COMPARED.sub("", text).splitlines():
+        if marks := FENCE.match(line):
+            fence = "" if fence == marks[1] else fence or marks[1]
+        if not fence and re.match(r"#{1,6} ", line):
+            place = f"{name}, {line.lstrip('#').strip()}"
+        else:
+            found.setdefault(place, []).append(line)
+    return {place: "\n".join(lines) for place, lines in found.items() if "".join(lines).strip()}
 
 
 def words_of(name, notebook):
-    """Yield (place, words) of a chapter's folded proofs, of captions, of tables, and of what is printed in bold.
-
-    A proof's place is the chapter and the label of the statement above it.
-    """
-    label, bold, tables = "(none)", [], []
+    """Yield (place, words) of a chapter's sections, and of its pictures: code, caption and alt text."""
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    yield from sections_of(name, "\n\n".join(texts)).items()
     for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            for part in re.finditer(rf"(?m)^:label:\s*(?P<label>\S+)|{PROOF.pattern}", cell.source):
-                if part["label"]:
-                    label = part["label"]
-                else:
-                    yield f"{name} {label}", part["text"]
-            open_text = re.sub(r"(?ms)^(`{3,})\{.*?^\1$", "", cell.source)  # statements and symbols are compared
-            bold += BOLD.findall(open_text)
-            tables += re.findall(r"(?m)^\|.*", open_text)
-        elif shown := cell.metadata.get("mystnb", {}).get("figure"):
-            yield f"{name} {shown['name']}", f"{shown['caption']} {cell.metadata.mystnb.image['alt']}"
-    for kind, texts in (("bold", bold), ("tables", tables)):
-        if texts:
-            yield f"{name} ({kind})", " ".join(texts)
+        if shown := cell.metadata.get("mystnb", {}).get("figure"):
+            words = cell.source, shown["caption"], cell.metadata.mystnb.image["alt"]
+            yield f"{name} {shown['name']}", "\n".join(words)
 
 
 def entries_of(glossary, table):

@@ -20,8 +20,8 @@ def test_every_step_that_runs_tests_is_counted_under_its_name():
 
 def test_every_file_of_tests_has_a_number():
     """Beside the counting itself, so that a step whose path is wrong is noticed too."""
-    folders = ("lib/tests", "tools/tests", "web", "chapters")
-    files = [path for name in folders for path in (counted.ROOT / name).rglob("*") if path.suffix in (".py", ".ipynb")]
+    folders = [counted.ROOT / name for name in counted.FOLDERS]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".ipynb")]
     names = {path.relative_to(counted.ROOT).as_posix() for path in files if _has_tests(path)}
     counts = json.loads(counted.COUNTS.read_text(encoding="utf-8"))
     assert names - {name for files in counts.values() for name in files} == set(), counted.WHAT_TO_DO
@@ -49,6 +49,62 @@ def test_a_run_that_passes_with_a_test_skipped_or_expected_to_fail_fails(tmp_pat
     session = SimpleNamespace(config=SimpleNamespace(option=SimpleNamespace(collectonly=False)), exitstatus=0)
     run.pytest_sessionfinish(session)
     assert (session.exitstatus, len(run.problems)) == (1, 1)
+
+
+def test_the_assertions_of_every_file_compare_as_much_as_they_did():
+    stored = json.loads(counted.ASSERTED.read_text(encoding="utf-8"))
+    found = [
+        problem
+        for name, source in counted.sources().items()
+        for problem in counted.assertion_problems(name, source, stored.get(name))
+    ]
+    assert "\n".join(found) == ""
+    assert stored.keys() == counted.sources().keys()
+
+
+STRONG = "assert f(x) == y\nassert abs(x - y) < 1e-12\nassert_allclose(x, y, rtol=2e-9)\nwith raises(TypeError): f()\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "less"),
+    [
+        ("f(x) == y", "f(x)", "5 comparisons after 7"),
+        ("f(x) == y", "f(x) >= y", "6 comparisons after 7"),
+        ("assert f(x) == y\n", "", "4 comparisons after 7"),
+        ("1e-12", "1e-6", "14.7 digits of tolerances after 20.7"),
+        ("1e-12", "100 * 1e-12", "18.7 digits of tolerances after 20.7"),
+        ("2e-9", "2e-7", "18.7 digits of tolerances after 20.7"),
+        ("with raises(TypeError): f()", "f()", "6 comparisons after 7"),
+    ],
+)
+def test_an_assertion_that_compares_less_is_refused(old, new, less):
+    assert counted.assertion_problems("a.py", STRONG, counted.asserted(STRONG)) == []
+    (problem,) = counted.assertion_problems("a.py", STRONG.replace(old, new), counted.asserted(STRONG))
+    assert problem.startswith(f"a.py: its assertions compare less than they did ({less}).")
+
+
+@pytest.mark.parametrize("stored", [None, [6, 20.7], [7, 20.6]])
+def test_numbers_that_lag_behind_are_refused(stored):
+    """Else what was added could be taken away again."""
+    (problem,) = counted.assertion_problems("a.py", STRONG, stored)
+    assert "compare more than tools/asserted.json says" in problem
+
+
+@pytest.mark.parametrize(("words", "status"), [([], 1), (["--less", "lib/tests/test_a.py"], 0)])
+def test_less_is_stored_only_where_it_is_asked_for(tmp_path, monkeypatch, capsys, words, status):
+    for name, text in (
+        ("COUNTS", '{"unit": {"lib/tests/test_a.py": 1}}'),
+        ("ASSERTED", '{"lib/tests/test_a.py": [3, 0.0]}'),
+    ):
+        monkeypatch.setattr(counted, name, tmp_path / name)
+        getattr(counted, name).write_text(text)
+    monkeypatch.setattr(counted.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=0))
+    monkeypatch.setattr(counted, "sources", lambda: {"lib/tests/test_a.py": "assert x.dtype"})
+    assert counted.main(words) == status
+    assert json.loads(counted.ASSERTED.read_text()) == {"lib/tests/test_a.py": [1, 0.0] if status == 0 else [3, 0.0]}
+    said = capsys.readouterr()
+    assert "lib/tests/test_a.py: compared [3, 0.0] and compares [1, 0.0]" in said.out
+    assert ("--less lib/tests/test_a.py" in said.err) == (status == 1)
 
 
 def _has_tests(path):

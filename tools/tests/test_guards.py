@@ -122,7 +122,9 @@ def followed():
 def words():
     """Return (place, words) of all that somebody has to read, since nothing computes it."""
     of_chapters = [part for item in NOTEBOOKS.items() for part in guards.words_of(*item)]
-    return [*of_chapters, *guards.entries_of(read("chapters/glossary.md"), read("chapters/symbols.md"))]
+    files = {name.removeprefix("chapters/"): text for name, text in prose().items() if name.endswith(".md")}
+    apart = guards.entries_of(files.pop("glossary.md"), files.pop("symbols.md"))
+    return [*of_chapters, *(part for item in files.items() for part in guards.sections_of(*item).items()), *apart]
 
 
 def all_texts():
@@ -354,10 +356,10 @@ def names(change=("", ""), titles=(), **places):
 
 REFERENCE = "  year = {2023},\n  eprint = {2310.11685},\n  doi = {10.48550/arXiv.2310.11685},\n"
 TABLE = "| level | means |\n|---|---|\n" + "".join(f"| {level} | that |\n" for level in LEVELS)
-PROOF = ":label: a-claim\n````{dropdown} Proof\nBecause.\n````"
 FALSE = BLOCK.replace("A title ·", "A title that is false ·").replace("mark-extension", "mark-extension refuted")
 REPAIRED = FALSE.replace("\n```", "\n\nWhat is true instead: {prf:ref}`another`.\n```")
-SIGNED = ["one a-claim 8e18bd2e335c"]
+READ = ("one, A", "Because.")
+SIGNED = ["one, A 8e18bd2e335c"]
 PROJECT_OF_TWO = {
     "name": "ours",
     "dependencies": ["one>=2"],
@@ -916,11 +918,11 @@ INPUTS = {
         ],
     ),
     guards.word_problems: (
-        [([*guards.words_of("one", chapter(PROOF))], SIGNED), ([("one a-claim", "  Because.\n")], SIGNED), ([], [])],
+        [([READ], SIGNED), ([("one, A", "  Because.\n")], SIGNED), ([], [])],
         [
-            (([("one a-claim", "Because.")], []), f"then their line in tools/signed.txt is: {SIGNED[0]}"),
-            (([("one a-claim", "Why not.")], SIGNED), "one a-claim: these words are not those that were read"),
-            (([], SIGNED), "one a-claim 8e18bd2e335c: is in tools/signed.txt, and nothing has these words"),
+            (([READ], []), f"then their line in tools/signed.txt is: {SIGNED[0]}"),
+            (([("one, A", "Why not.")], SIGNED), "one, A: these words are not those that were read"),
+            (([], SIGNED), "one, A 8e18bd2e335c: is in tools/signed.txt, and nothing has these words"),
         ],
     ),
     guards.name_problems: (
@@ -1080,6 +1082,27 @@ def test_every_page_without_exercises_has_none():
     assert found == [], "these have all that a chapter needs, so they leave WITHOUT_EXERCISES"
 
 
+def test_all_words_of_a_chapter_are_read_but_those_that_are_compared():
+    """Its text, proofs, hints and solutions, in their section; a picture's code, caption and alt text."""
+    parts = {
+        "title": "# A\n\n3 minutes · read first: nothing\n\nOf a.",
+        "symbols": "````{dropdown} Symbols of this page\n| a | b |\n```\n````\n\nAfter.",
+        "statement": "```{prf:lemma} L\n:label: l\n\nStated.\n```\n\n````{dropdown} Proof\nBecause.\n````",
+        "exercise": "## B\n\n```{dropdown} Hint\n# Count\n```\n\n**Bold.**\n\n### C",
+    }
+    page = code(FIGURE, mystnb={"figure": {"name": "fig-x", "caption": "Cap."}, "image": {"alt": "Alt."}})
+    page.cells = [nbformat.v4.new_markdown_cell(part) for part in parts.values()] + page.cells
+    found = {place: words.split() for place, words in guards.words_of("one", page)}
+    assert found == {
+        "one, A": ["Of", "a.", "After.", "````{dropdown}", "Proof", "Because.", "````"],
+        "one, B": ["```{dropdown}", "Hint", "#", "Count", "```", "**Bold.**"],
+        "one fig-x": [FIGURE, "Cap.", "Alt."],
+    }
+    assert guards.sections_of("README.md", "<!-- status -->\n5 claims\n<!-- end of status -->\nWords.") == {
+        "README.md": "\nWords."
+    }
+
+
 def test_every_helper_that_rounds_does(monkeypatch):
     monkeypatch.setattr(guards, "ROUNDS_AND_SAYS_WHY", {})
     unrounded = {id: entry for id, entry in LEDGER.items() if getattr(entry, "level", "") in ("exact", "certified")}
@@ -1214,8 +1237,8 @@ def test_the_tree_is_read_at_all():
     """What a guard does not get to read it cannot refuse."""
     assert len(said_here()) > 10
     places = [place for place, _ in words()]
-    assert len(places) == len({*places}) >= 400
-    for part in ("one-column column-law", "recall fig-circle", "recall (bold)", "glossary gain", "symbols $Q_w$"):
+    assert len(places) == len({*places}) >= 650
+    for part in ("lemma-d2, Exercises", "recall fig-circle", "README.md, On a GPU", "glossary gain", "symbols $Q_w$"):
         assert part in places
     assert len(read("tools/read_off.txt").splitlines()) >= 10
     assert sum(map(len, followed().values())) >= 150

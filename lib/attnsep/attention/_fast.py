@@ -6,12 +6,13 @@ place is all that happens to a panel between its two products.  On NumPy every B
 threads share the rows.  On CuPy all but a few numbers for each call stay on the GPU.
 """
 
+import ctypes
 import itertools
 import math
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 
 import numpy as np
@@ -23,13 +24,13 @@ from array_api_compat import is_cupy_array, is_cupy_namespace, is_numpy_namespac
 LIMITS = {np.dtype(np.float64): (900.0, -1022.0), np.dtype(np.float32): (90.0, -126.0)}
 
 
-# Rows, and scores at a time: 1 MiB of float64 stays in a core's cache; a GPU needs much to do in each of some ten calls
-# for a panel, since it is handed one after the other.
-PANELS = {"numpy": (192, 2**17), "cupy": (2**13, 2**23)}
+# Rows, and bytes of scores, of a panel.  It stays in a core's cache, and is not smaller since between any two calls of
+# NumPy one thread hands Python's lock to another; a GPU needs much to do in each call, as it gets one after the other.
+PANELS = {"numpy": (288, 2**20), "cupy": (2**13, 2**26)}
 
 
-# Rows, and numbers, of a block of linear attention.
-BLOCKS = {"numpy": (2**14, 2**17), "cupy": (2**20, 2**23)}
+# Bytes of a block of linear attention.
+BLOCKS = {"numpy": 2**22, "cupy": 2**26}
 
 
 # Up to so many multiply-adds OpenBLAS, where it has kernels for AVX-512, multiplies in place; beyond, it first copies
@@ -37,10 +38,10 @@ BLOCKS = {"numpy": (2**14, 2**17), "cupy": (2**20, 2**23)}
 IN_PLACE, LANES = 10**6, 16
 
 
-# One long sum rounds equal terms in one direction: so the products of a group of rows are summed first, then groups,
-# in pairs where they are more than FEW_GROUPS, then panels of at most PANEL_GROUPS groups in pairs.  An error of some
-# roundings of the sum is small beside those of large scores; where none of FLAT is found with SOME of the keys, groups
-# are smaller, at up to twice the time.
+# One long sum rounds equal terms in one direction: so the products of a group of rows are summed first, then the groups
+# of a panel in pairs, at most PANEL_GROUPS of them, then panels in pairs.  An error of some roundings of the sum is
+# small beside those of large scores; where none of FLAT is found with SOME of the keys, groups are smaller, at up to
+# twice the time.
 GROUP, FLAT_GROUP, FEW_GROUPS, PANEL_GROUPS = 64, 16, 8, 16
 
 
@@ -50,16 +51,14 @@ FLAT, SOME = 3.0, 1024
 FEW_ROWS = 16
 
 
-# Numbers that the products of groups are at a time, if so many are FEW_GROUPS; bytes that a thread keeps for them and
+# Numbers that the products of groups are at a time, if FEW_GROUPS are no more; bytes that a thread keeps for them and
 # for a panel's scores.
 PARTS, MOST_KEPT = 2**16, 2**22
 
 
-# Multiply-adds, those of softmax's scores or of one of linear attention's two products, that pay for a second thread.
-LEAST_PRODUCTS = 2**22
-
-
-LEAST_ROWS = 64  # of a block of softmax, if there are so many
+# Multiply-adds, those of softmax's scores or of one of linear attention's two products, that pay for a second thread,
+# times the bytes of a number: a core takes as many bytes at a time, whatever the dtype.
+LEAST_WORK = 2**27
 
 
 MOST_THREADS = 64
@@ -92,8 +91,6 @@ def softmax_attention(q, k, v, threads=None):
     array([[7.]])
     """
     xp, (rows, scores) = _library(q), _panel(q)
-    if xp is np:  # some blocks for each thread, of a size that still pays
-        rows = min(rows, max(LEAST_ROWS, -(-q.shape[0] // 8)))
     values = xp.empty((v.shape[0], v.shape[1] + 1), dtype=v.dtype)
     values[:, :-1], values[:, -1] = v, 1
     output = xp.empty((q.shape[0], v.shape[1]), dtype=q.dtype)
@@ -103,7 +100,7 @@ def softmax_attention(q, k, v, threads=None):
 
     def work(blocks):
         width = min(rows, q.shape[0])
-        with _rooms(xp, q.dtype, min(scores * group // GROUP, width * k.shape[0]), values.shape[1] * width) as rooms:
+        with _rooms(xp, q.dtype, min(scores, width * k.shape[0]), values.shape[1] * width) as rooms:
             for block in blocks:
                 scaled = xp.ascontiguousarray(q[block].T) * q.dtype.type(math.log2(math.e))
                 small = np.max(norms[block]) * longest + exponent <= most  # a NaN is not
@@ -111,7 +108,7 @@ def softmax_attention(q, k, v, threads=None):
                 total = _add_small(*arguments) if small else _add_online(*arguments)[0]
                 xp.divide(total[:-1].T, total[-1:].T, out=output[block])
 
-    _share(xp, work, q.shape[0], rows, threads, q.size * k.shape[0] >= LEAST_PRODUCTS)
+    _share(xp, work, q.shape[0], rows, threads, q.nbytes * k.shape[0] >= LEAST_WORK)
     return output
 
 
@@ -154,8 +151,7 @@ def linear_attention(q, k, v, threads=None, exact=True):
                 size = total if _none_negative(keys) else _column_sums(xp.abs(keys))
                 parts.append((block.start, _outer(keys, v[block], room), total, size))
 
-    pays = k.size * width >= LEAST_PRODUCTS
-    _share(xp, collect, k.shape[0], _step(k, width, pays), threads, pays)
+    _share(xp, collect, k.shape[0], _step(k), threads, k.nbytes * width >= LEAST_WORK)
     # In the order of the blocks, so that the rounding does not depend on which thread was first.
     _, products, sums, sizes = zip(*sorted(parts, key=lambda part: part[0]), strict=True)
     equal = all(total is size for total, size in zip(sums, sizes, strict=True))
@@ -169,8 +165,7 @@ def linear_attention(q, k, v, threads=None, exact=True):
             extremes.append(_extremes(xp, rows, total, sizes, equal))
             found /= total[:, None]
 
-    pays = q.size * width >= LEAST_PRODUCTS
-    _share(xp, spread, q.shape[0], _step(q, width, pays), threads, pays)
+    _share(xp, spread, q.shape[0], _step(q), threads, q.nbytes * width >= LEAST_WORK)
     cancelling, *terms = _host(xp.asarray(extremes) if xp is np else xp.stack(extremes)).astype(np.float64).T
     rest = terms, k.shape[0], q.dtype, exact
     safe = xp is np and keeps_digits(sizes, _bounds(products, sizes), *rest)
@@ -279,12 +274,9 @@ def _in_pairs(parts):
     return _in_pairs(parts[:half]) + _in_pairs(parts[half:]) if half else parts[0]
 
 
-def _step(x, width, shared):
-    """Return how many rows make a block: few enough for the cache and, if threads share them, for each to get some."""
-    (most, numbers), (rows, d) = BLOCKS[_library(x).__name__], x.shape
-    if shared and _library(x) is np:
-        rows = max(-(-rows // 8), LEAST_PRODUCTS // (d * max(width, 1)))
-    return max(1, min(most, numbers // d, rows))
+def _step(x):
+    """Return how many rows make a block of linear attention."""
+    return max(1, BLOCKS[_library(x).__name__] // (x.shape[1] * x.itemsize))
 
 
 def product(x, y, group, room=None):
@@ -314,12 +306,11 @@ def _product(x, y, group, room):
     shape = whole // group, x.shape[1], y.shape[1]
     out = None if room is None else room[: math.prod(shape)].reshape(shape)
     parts = _outer_products(groups[0].transpose(0, 2, 1), groups[1], out)
-    if parts.shape[0] > FEW_GROUPS:
-        while (count := parts.shape[0]) > 1:
-            half = count // 2
-            parts[:half] += parts[count - half :]
-            parts = parts[: count - half]
-    total = parts.sum(axis=0)
+    while (count := parts.shape[0]) > 2:
+        half = count // 2
+        parts[:half] += parts[count - half :]
+        parts = parts[: count - half]
+    total = parts.sum(axis=0)  # in memory of its own
     if whole < x.shape[0]:
         total += x[whole:].T @ y[whole:]
     return total
@@ -432,7 +423,9 @@ def _library(x):
 
 
 def _panel(x):
-    return PANELS[_library(x).__name__]
+    """Return the rows of a panel, and how many scores it has."""
+    rows, size = PANELS[_library(x).__name__]
+    return rows, size // x.itemsize
 
 
 def cores():
@@ -470,14 +463,41 @@ def _share(xp, work, rows, step, threads, pays):
     if workers == 1 and not (limited and threads == 1):  # a caller who wants one thread has BLAS stay with one, too
         careful()
         return
+
+    def helping(cpus):
+        if cpus:
+            with suppress(OSError):  # they may just have been taken from this process
+                os.sched_setaffinity(0, cpus)
+        careful()
+
     with _one_blas_thread():
-        others = [_pool().submit(careful) for _ in range(workers - 1)]
+        cpus = _elsewhere()
+        others = [_pool().submit(helping, cpus) for _ in range(workers - 1)]
         try:
             careful()
         finally:
             for other in others:
                 if not other.cancel():  # one that has not begun would find nothing to do
                     other.result()
+
+
+def _elsewhere():
+    """Return the CPUs that the caller may use but for the one that it is on; none where that is not known.
+
+    A virtual machine wakes a thread where its waker is, since there a CPU at rest looks like one that is taken, and
+    leaves both on one CPU for tens of milliseconds.
+    """
+    find = _finder()
+    return os.sched_getaffinity(0) - {find()} if find else set()
+
+
+@cache
+def _finder():
+    """Return the function that says on which CPU its caller is, or None where there is none."""
+    try:
+        return ctypes.CDLL(None).sched_getcpu if hasattr(os, "sched_setaffinity") else None
+    except (AttributeError, OSError, TypeError):
+        return None
 
 
 def _norms(x):

@@ -24,33 +24,33 @@ LARGE = (4096, 8192, 16384)
 
 
 # The most that softmax takes in the geometric mean over LARGE and WIDTHS, as long as PyTorch and as NumPy alone.
-MEANS = {cost.PEER: {"float64": 1.59, "float32": 1.91}, cost.BARE: {"float64": 1.15, "float32": 1.31}}
+MEANS = {cost.PEER: {"float64": 1.42, "float32": 1.57}, cost.BARE: {"float64": 0.99, "float32": 1.02}}
 
 
 # The most that ours takes of PyTorch's time, by the upper end of the interval.
-CASES_BESIDE = {("softmax", n): 2.42 for n in LARGE} | {("softmax", 1024): 3}
+CASES_BESIDE = {("softmax", n): 1.95 for n in LARGE} | {("softmax", 1024): 2.24}
 
 
-CASES_BESIDE |= {("linear", 4096): 4.13, ("linear", 16384): 2.56, ("linear", 131072): 1.77}
+CASES_BESIDE |= {("linear", 4096): 2.79, ("linear", 16384): 2.04, ("linear", 131072): 1.52}
 
 
 # For each way to compute: the first and the last n, and between what the exponent of the time lies.
 EXPONENTS = {
-    "softmax": (2048, 16384, 1.88, 1.99),
-    "linear": (4096, 131072, 0.88, 1.11),
-    "token data": (4096, 131072, 0.97, 1.17),
-    "closed form": (2048, 131072, -0.09, 0.03),
+    "softmax": (2048, 16384, 1.85, 1.97),
+    "linear": (4096, 131072, 0.92, 1.11),
+    "token data": (4096, 131072, 1.01, 1.19),
+    "closed form": (2048, 131072, -0.02, 0.06),
 }
 
 
 # For each attention: the first and the last n, and between what the exponent of the memory lies.
-MEMORY_EXPONENTS = {"softmax": (4096, 16384, 0.88, 1.12), "linear": (16384, 131072, 0.99, 1.05)}
+MEMORY_EXPONENTS = {"softmax": (4096, 16384, 0.89, 1.08), "linear": (16384, 131072, 1.0, 1.03)}
 
 
-MEBIBYTES = 17.7
+MEBIBYTES = 18.5
 
 
-TOKEN_DATA_RATIOS = {"float64": (76, 87), "float32": (46, 64)}
+TOKEN_DATA_RATIOS = {"float64": (81, 99), "float32": (50, 66)}
 
 
 def _between(name):
@@ -151,7 +151,7 @@ def cost_crossover(xp, broken=None):
     uses=["attention-cost"],
     assumes=ONE_MACHINE,
     control="every time is multiplied by n to this power",
-    violations=(0.0006, 0.0007),
+    violations=(0.0014, 0.0015),
     tests=(cost.medians, cost.exponent, cost.growth),
 )
 def cost_exponents(xp, broken=None):
@@ -174,12 +174,13 @@ def cost_exponents(xp, broken=None):
     chapter=CHAPTER,
     statement=r"In the stored measurement the memory that a call adds at its peak, the output included, grows with an "
     rf"exponent between ${MEMORY_EXPONENTS['softmax'][2]}$ and ${MEMORY_EXPONENTS['softmax'][3]}$ for softmax "
-    rf"($n$ from 4096 to 16384) and between ${MEMORY_EXPONENTS['linear'][2]}$ and ${MEMORY_EXPONENTS['linear'][3]}$ "
-    r"for linear attention ($n$ from 16384 to 131072; $d = 34, 66, 130$, both precisions). At $n = 16384$, $d = 66$ in "
-    rf"float64 it is {MEBIBYTES} MiB for softmax; all scores at once would be 2048 MiB.",
+    rf"($n$ from 4096 to 16384) and between ${MEMORY_EXPONENTS['linear'][2]:.2f}$ and "
+    rf"${MEMORY_EXPONENTS['linear'][3]}$ for linear attention ($n$ from 16384 to 131072; $d = 34, 66, 130$, both "
+    rf"precisions). At $n = 16384$, $d = 66$ in float64 it is {MEBIBYTES} MiB for softmax; all scores at once would be "
+    r"2048 MiB.",
     assumes=ONE_MACHINE,
     control="every memory is multiplied by n to this power",
-    violations=(3e-4, 4e-4),
+    violations=(4e-4, 5e-4),
     tests=(cost.medians, cost.exponent),
 )
 def cost_memory(xp, broken=None):
@@ -208,7 +209,7 @@ def cost_memory(xp, broken=None):
     r"on token data of the same size, whose query rows are of two kinds ($d = 34, 66, 130$).",
     assumes=ONE_MACHINE,
     control="ours takes longer, by the factor 1 + this",
-    violations=(0.01, 0.015),
+    violations=(0.006, 0.007),
     tests=(cost.medians,),
 )
 def token_data_costs_little(xp, broken=None):
@@ -236,7 +237,7 @@ def token_data_costs_little(xp, broken=None):
     r"$n = 131072$. PyTorch's softmax has the better of $d$ and $d$ padded to a multiple of 16.",
     assumes=ONE_MACHINE + "; scores of standard deviation 3, for linear attention positive entries",
     control="ours takes longer, by the factor 1 + this",
-    violations=(0.0015, 0.002),
+    violations=(6e-4, 7e-4),
     tests=(cost.medians,),
 )
 def cost_beside_pytorch(xp, broken=None):

@@ -21,6 +21,9 @@ FIELDS = ("id", "cases", "tolerance", "smallest_failing", "level", "source", "ma
 SAME = ("level", "source", "mark", "check")  # of these every change needs a reason
 
 
+WORDS = ("statement", "assumes", "control", "expect")  # what a claim says of itself
+
+
 GONE = "gone"  # the level of a claim that is no more; its line says why
 
 
@@ -100,6 +103,29 @@ def _shorter(old, new):
     ]
 
 
+def _changed(old, new):
+    """Return what of a check is another one, given the digests of its parts as `part_digests` returns them.
+
+    Examples
+    --------
+    >>> _changed("statement=1 control=2 bound=3", "statement=4 control=2 bound=3")
+    ['another statement, and the code of the check is as it was']
+    >>> _changed("statement=1 control=2 bound=3", "statement=1 control=5 bound=6 LIMIT=7")
+    ['another control, and other code: LIMIT, bound']
+    >>> _changed("statement=1 bound=3", "statement=1 bound=4")
+    ['other code: bound; statement and control are as they were']
+    """
+    old, new = (dict(part.split("=") for part in parts.split()) for parts in (old, new))
+    differ = [name for name in {**new, **old} if old.get(name) != new.get(name)]
+    words, code = [name for name in WORDS if name in differ], sorted({*differ} - {*WORDS})
+    if not differ:
+        return []
+    if not words:
+        return [f"other code: {', '.join(code)}; statement and control are as they were"]
+    rest = f"other code: {', '.join(code)}" if code else "the code of the check is as it was"
+    return [f"another {' and '.join(words)}, and {rest}"]
+
+
 def _above(new, old):
     return new is not None and old is not None and new > old
 
@@ -138,7 +164,7 @@ def extended(lines, record, reasons, before):
     reasons : dict of str to str
         By claim id, why a weaker check or another one is right.
     before : dict of str to dict
-        The record until now: a check that goes less far than it did needs a reason, too.
+        The record until now: a check that goes less far than it did needs a reason, too, and it says what changed.
 
     Returns
     -------
@@ -154,6 +180,7 @@ def extended(lines, record, reasons, before):
         worse = _weaker(last[id], line) if id in last else []
         if id in record and id in before:
             worse += _shorter(before[id]["reached"], record[id]["reached"])
+            worse += _changed(before[id]["parts"], record[id]["parts"])
         if worse and not reasons.get(id):
             refused.append(f"{id}: {'; '.join(worse)}")
         added.append(line | {"reason": reasons.get(id) if worse else None})
@@ -194,10 +221,28 @@ def digest(claim):
     constants of the claims' modules that it uses.  So another claim's check in its place, a check that always holds, or
     a helper that lets more pass is noticed, also where cases and margins stay.
     """
-    words = (claim.statement, claim.assumes, claim.control, claim.expect)
-    module, name = claim.cases.__module__, claim.cases.__name__
-    texts = sorted((name, text) for (_, name), text in _used(module, name).items())  # whichever module has it
-    return hashlib.sha256(repr((words, texts)).encode("utf-8")).hexdigest()[:16]
+    return _digest((tuple(getattr(claim, name) for name in WORDS), _texts(claim)))[:16]
+
+
+def part_digests(claim):
+    """Return a digest of each part of what a claim's check is, so that one can say which of them changed.
+
+    Returns
+    -------
+    str
+        ``name=digest`` for each of WORDS, and for each function and constant that the check uses.
+    """
+    parts = [*((name, getattr(claim, name)) for name in WORDS), *_texts(claim)]
+    return " ".join(f"{name}={_digest(text)[:8]}" for name, text in parts)
+
+
+def _digest(what):
+    return hashlib.sha256(repr(what).encode("utf-8")).hexdigest()
+
+
+def _texts(claim):
+    """Return (name, text) of each function and constant of a claim's check, whichever module has it."""
+    return sorted((name, text) for (_, name), text in _used(claim.cases.__module__, claim.cases.__name__).items())
 
 
 def parts(claim):

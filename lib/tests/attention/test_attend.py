@@ -534,6 +534,27 @@ def test_rows_without_equals_are_left_alone(rng):
     assert distinct_rows(q[:0])[1] is None
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_two_columns_show_that_no_rows_of_many_are_equal(rng, monkeypatch, dtype):
+    """A look at all entries would take as long as linear attention does."""
+    looks, names = [], distinct_rows.__globals__
+    repeats = names["_repeats"]
+    monkeypatch.setitem(names, "_repeats", lambda *arguments: looks.append(repeats(*arguments)) or looks[-1])
+    q = rng.uniform(0.1, 1, (2**17, 3)).astype(dtype)
+    assert distinct_rows(q)[1] is None
+    assert looks == [False]
+    looks.clear()
+    q[:, 0] = q[:, 2] = 1
+    assert distinct_rows(q[: 2**10])[1] is None
+    assert looks == [True, False]
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_as_large_as_floats_can_be_are_told_apart():
+    q = np.finfo(float).max * np.array([[1.0, 1.0], [1.0, 0.5], [1.0, 1.0]])
+    assert distinct_rows(q)[0].shape == (2, 2)
+
+
 def test_equal_rows_are_computed_once(rng, monkeypatch):
     seen = []
 

@@ -1,5 +1,7 @@
 """Threads change how long it takes, and not one bit: whichever comes first, however many there are."""
 
+import os
+import sys
 import threading
 import time
 
@@ -17,7 +19,9 @@ N = 900
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let a few hundred rows be many blocks, which is worth more than one thread."""
-    monkeypatch.setattr(_fast, "LEAST_PRODUCTS", 1)
+    monkeypatch.setattr(_fast, "LEAST_WORK", 1)
+    monkeypatch.setitem(_fast.PANELS, "numpy", (64, 2**16))
+    monkeypatch.setitem(_fast.BLOCKS, "numpy", 2**12)
 
 
 @pytest.fixture
@@ -106,7 +110,7 @@ def test_as_many_workers_as_threads(monkeypatch):
     submitted = []
 
     class Pool:
-        def submit(self, work):
+        def submit(self, work, *_):
             submitted.append(work)
             return self
 
@@ -136,3 +140,46 @@ def test_equal_rows_are_computed_once_unless_asked_otherwise(monkeypatch):
     assert rows == [2, 2, 6]
     for found in outputs[1:]:
         np.testing.assert_allclose(found, outputs[0], rtol=1e-12)
+
+
+@pytest.fixture
+def affinities():
+    """Return a function: what the caller and a worker may use while both work, and the caller before and after."""
+
+    def found():
+        masks, both = {}, threading.Barrier(2)
+
+        def work(todo):
+            for _ in todo:
+                both.wait(60)
+                masks[threading.current_thread() is threading.main_thread()] = os.sched_getaffinity(0)
+
+        before = os.sched_getaffinity(0)
+        _fast._share(np, work, 2, 1, 2, True)
+        return before, masks[True], masks[False], os.sched_getaffinity(0)
+
+    return found
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="threads cannot be sent to a CPU here")
+def test_a_worker_leaves_the_callers_cpu_to_the_caller(monkeypatch, affinities):
+    cpus = os.sched_getaffinity(0)
+    here = max(cpus)
+    for said, worker in ((here, cpus - {here} or cpus), (-1, cpus)):
+        monkeypatch.setattr(_fast, "_finder", lambda said=said: lambda: said)
+        assert affinities() == (cpus, cpus, worker, cpus)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="threads cannot be sent to a CPU here")
+def test_threads_work_where_cpus_are_unknown_or_taken_away(monkeypatch, affinities):
+    cpus = os.sched_getaffinity(0)
+    monkeypatch.setattr(_fast, "_finder", lambda: None)
+    assert not _fast._elsewhere()
+    monkeypatch.setattr(_fast, "_elsewhere", lambda: {4000})  # no machine has it, so the system refuses
+    assert affinities()[:2] == (cpus, cpus)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks a function of Linux")
+def test_the_cpu_found_is_one_that_the_caller_may_use():
+    assert _fast._finder()() in os.sched_getaffinity(0)
+    assert len(_fast._elsewhere()) == len(os.sched_getaffinity(0)) - 1

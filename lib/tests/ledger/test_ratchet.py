@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import json
+import re
 import sys
 from dataclasses import replace
 
@@ -65,6 +66,20 @@ def test_a_check_that_goes_less_far_than_it_did_needs_a_reason(row):
     as_far = fewer | {"reached": {"n": [10.0, 200.0], "d": [4.0, 4.0]}}
     assert "goes from" not in extended(lines, {ID: as_far}, {}, before)[1][0]
     assert "goes from" not in extended(lines, {ID: fewer}, {}, {})[1][0]  # a new claim
+
+
+def test_a_refusal_says_what_of_the_check_is_another(row):
+    """A statement that says more, with the check that it had, is the worst of them."""
+    lines, parts = lines_of(row), row["parts"]
+    for name, found in (
+        ("statement", "another statement, and the code of the check is as it was"),
+        ("control", "another control, and the code of the check is as it was"),
+        ("linear_ignores_scale", "other code: linear_ignores_scale; statement and control are as they were"),
+    ):
+        assert f"{name}=" in parts
+        other = row | {"check": "0" * 16, "parts": re.sub(rf"{name}=\w+", f"{name}=0", parts)}
+        (refused,) = extended(lines, {ID: other}, {}, {ID: row})[1]
+        assert refused.endswith(f"; {found}")
 
 
 def test_a_claim_that_vanished_needs_a_reason_and_so_does_its_return(row):
