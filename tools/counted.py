@@ -131,46 +131,67 @@ def pytest_configure(config):
         config.pluginmanager.register(Counted(config.getoption("counted")))
 
 
-TOLERANCES = ("rel", "abs", "rtol", "atol")
+SMALL = 0.01  # a number below it is mostly a tolerance
 
 
 def asserted(source):
-    """Return how much the assertions of a file of tests compare, as two numbers.
+    """Return how much the assertions of a file of tests compare, as three numbers.
 
-    The first counts each assertion, each comparison in one, an equality twice, and each error that must come.  The
-    second counts decimal digits: of tolerances, and of small numbers that something must be above or below.
+    The first counts each assertion, each comparison in one, an equality twice, and each error that must come; what is
+    compared with itself counts for nothing.  The second counts decimal digits, of numbers below 0.01 and, with a minus,
+    of what multiplies tolerances.  The third counts the cases that loops and parameters list.
 
     Examples
     --------
     >>> asserted("assert x.dtype == y.dtype")
-    [3, 0.0]
+    [3, 0.0, 0]
     >>> asserted("assert x.dtype")
-    [1, 0.0]
+    [1, 0.0, 0]
     >>> asserted("assert abs(x) < 1e-12\\nassert x == approx(y, rel=4e-6)\\nwith raises(ValueError): f()")
-    [6, 17.4]
+    [6, 17.4, 0]
     >>> asserted("assert x < 100 * eps") < asserted("assert x < 10 * eps")
     True
+    >>> asserted("for x in (1, 2, 3): assert f(x) == f(x)")
+    [1, 0.0, 3]
     """
-    compared, digits = 0, 0.0
+    compared, digits, cases = 0, 0.0, 0
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assert):
             comparisons = [part for part in ast.walk(node.test) if isinstance(part, ast.Compare)]
-            operators = [operator for part in comparisons for operator in part.ops]
-            compared += 1 + sum(1 + isinstance(operator, ast.Eq | ast.Is) for operator in operators)
-            bounded = [part for part in comparisons if isinstance(part.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)]
-            digits += sum(_digits(end) for part in bounded for end in (part.left, *part.comparators))
+            compared += 1 + sum(
+                1 + isinstance(operator, ast.Eq | ast.Is)
+                for part in comparisons
+                for operator in part.ops
+                if not _same(part.left, *part.comparators)
+            )
         elif isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            compared += name in ("raises", "warns") or name.startswith("assert_")
-            digits += sum(_digits(word.value) for word in node.keywords if word.arg in TOLERANCES)
-    return [compared, round(digits, 1)]
+            compared += name in ("raises", "warns") or (name.startswith("assert_") and not _same(*node.args[:2]))
+            cases += sum(map(_listed, node.args)) if name == "parametrize" else 0
+        elif isinstance(node, ast.For | ast.comprehension):
+            cases += _listed(node.iter)
+        number = _number(node)
+        digits -= math.log10(number) if number is not None and number < SMALL else 0
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _is_tolerance(node):
+            digits -= sum(math.log10(part) for part in map(_number, (node.left, node.right)) if part and part >= SMALL)
+    return [compared, round(digits, 1), cases]
 
 
-def _digits(node):
-    """Return the decimal digits before the first one of a number below 1; of a product those of its factors."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return sum(-math.log10(part) for part in map(_number, (node.left, node.right)) if part)
-    return max(0.0, -math.log10(_number(node) or 1))
+def _same(*nodes):
+    return len(nodes) > 1 and len({ast.dump(node) for node in nodes}) == 1
+
+
+def _listed(node):
+    """Return how many entries the lists in an expression have."""
+    lists = [part for part in ast.walk(node) if isinstance(part, ast.List | ast.Tuple | ast.Set | ast.Dict)]
+    return sum(len(part.keys if isinstance(part, ast.Dict) else part.elts) for part in lists)
+
+
+def _is_tolerance(product):
+    """Whether a product has a factor that is called eps, or is a small number."""
+    parts = [*ast.walk(product)]
+    names = {getattr(part, "attr", getattr(part, "id", None)) for part in parts}
+    return bool(names & {"eps", "EPS"}) or any((_number(part) or 1) < SMALL for part in parts)
 
 
 def _number(node):
@@ -194,7 +215,7 @@ def assertion_problems(name, source, stored):
     stored : sequence of int, or None
         What `asserted` returned when tools/asserted.json was written.
     """
-    found, names = asserted(source), ("comparisons", "digits of tolerances")
+    found, names = asserted(source), ("comparisons", "digits of tolerances", "cases")
     if stored is None or all(now >= then for now, then in zip(found, stored, strict=True)):
         if found == stored:
             return []

@@ -561,7 +561,7 @@ def pointer_problems(name, text, followed):
 TERM = re.compile(r"(?m)^(?P<term>\S.*)\n(?P<text>(?:  .*\n)+)")
 FENCE = re.compile(r"^(`{3,})")
 COMPARED = re.compile(
-    r"(?ms)^(?P<fence>`{3,})\{(?:prf:(?!proof)|dropdown\} Symbols of this page).*?^(?P=fence)[ \t]*$"
+    r"(?ms)^(?P<fence>`{3,})\{(?:prf:(?!proof|definition)|dropdown\} Symbols of this page).*?^(?P=fence)[ \t]*$"
     rf"|<!-- status -->.*?<!-- end of status -->|(?-s:{minutes.READING.pattern})"
 )
 
@@ -569,7 +569,8 @@ COMPARED = re.compile(
 def sections_of(name, text):
     """Return {place: words} of a page's sections; a place is the page and the heading, or the page alone above it.
 
-    Statements, the page's symbols, its minutes and the status line are left out: they are compared.
+    Statements, the page's symbols, its minutes and the status line are left out: they are compared.  No check says
+    whether a definition is right.
 
     Examples
     --------

@@ -98,10 +98,7 @@ def _row(jax, optax, chosen, run, checkpoint, progress):
     initial, data, tests = (np.random.default_rng([seed, k]) for k in range(3))
     draw, tests = chosen.source(tests)
     p = jax.tree.map(jax.numpy.asarray, chosen.initial(initial))
-    clip = optax.clip_by_global_norm(chosen.clip) if chosen.clip else optax.identity()
-    optimiser = optax.apply_if_finite(
-        optax.chain(clip, optax.adam(chosen.rate)), max_consecutive_errors=chosen.steps + 1
-    )
+    optimiser = _optimiser(optax, chosen)
     state = {"p": p, "optimiser": optimiser.init(p)}
     log = {"step": 0, "best": math.inf, "at": 0, "strikes": 0, "diverged": False, "seconds": 0.0}
     taken = {name: np.zeros(0, np.float32) for name in TAKEN}
@@ -306,6 +303,12 @@ def _advance(task, kernel, optimiser, state, batches):
         return state, {"loss": value, "length": length, "margin": margin}
 
     return jax.lax.scan(step, state, batches)
+
+
+def _optimiser(optax, task):
+    """Return Adam at one rate, on gradients shortened where they are long; what is not finite moves nothing."""
+    clip = optax.clip_by_global_norm(task.clip) if task.clip else optax.identity()
+    return optax.apply_if_finite(optax.chain(clip, optax.adam(task.rate)), max_consecutive_errors=task.steps + 1)
 
 
 def _parts(inputs, targets):

@@ -195,6 +195,20 @@ def test_the_interval_covers_the_ratio():
     assert measure.LEAST_TURNS < max(most) <= measure.MOST_TURNS
 
 
+def test_each_contender_has_a_process_in_which_nothing_is_set(monkeypatch):
+    """A variable such as OMP_NUM_THREADS would hold back some libraries, and others not."""
+    asked = []
+
+    def alone(*given, **environment):
+        asked.append((given, environment))
+        return nullcontext()
+
+    monkeypatch.setattr(measure, "FreshProcesses", alone)
+    monkeypatch.setattr(measure, "_peer", lambda xp: True)
+    with measure._contenders(measure.array_api_compat.numpy):
+        assert asked == [((1,), {})] * 3
+
+
 def test_what_has_not_settled_is_timed_again_after_all_others(monkeypatch):
     asked = []
 

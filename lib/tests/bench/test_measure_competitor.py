@@ -103,8 +103,9 @@ def test_softmax_is_asked_for_with_the_same_numbers_and_no_scale(asked, ours, n,
         options = {name: call[name] for name in PLAIN}
         assert options == PLAIN
         for x, wanted in zip((call["query"], call["key"], call["value"]), given, strict=True):
-            assert (x.shape, x.dtype) == ((1, 1, n, width), np.dtype(dtype)), "one head, no batch"
+            assert (x.shape, x.dtype) == ((1, 1, n, width), np.dtype(dtype)), "one head, no batch, d or d padded to 16"
             assert np.array_equal(x[0, 0, :, :d], wanted), "both libraries have the same numbers"
+            assert x.flags.c_contiguous, "rows one after the other in memory, as ours has them"
             assert not x[..., d:].any()
     close = {"rtol": 1e-10 if dtype == "float64" else 1e-3, "atol": 1e-10 if dtype == "float64" else 1e-4}
     np.testing.assert_allclose(plain[0, 0], our, **close)

@@ -319,7 +319,9 @@ def test_in_a_forest_an_interval_that_holds_0_is_open():
     ends = [tuple(line.get_xdata()) for line in bars if len(line.get_xdata()) > 1]
     assert ends == [(0.3 - 0.1, 0.3 + 0.1), (0.05 - 0.1, 0.05 + 0.1)] * 2
     assert [label.get_text() for label in axis.get_yticklabels()] == ["long inputs", "short ones"]
-    assert [handle.get_label() for handle in figure.legends[0].legend_handles] == ["elu+1", "linear"]
+    handles = figure.legends[0].legend_handles
+    assert [handle.get_label() for handle in handles] == ["elu+1", "linear"]
+    assert [(handle.get_color(), handle.get_marker()) for handle in handles] == [("#14532D", "^"), (ORANGE, "s")]
 
 
 def test_a_readers_matplotlibrc_changes_no_figure():

@@ -6,7 +6,9 @@ import math
 import re
 import sys
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -408,6 +410,16 @@ def test_processes_find_what_one_process_finds():
     assert [row["id"] for row in rows[0]] == list(ids)
     with pytest.raises(ValueError, match="jobs = 0: must be at least 1"):
         framework.verify(ids, jobs=0)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_processes_draw_as_many_numbers_as_one_does(monkeypatch, jobs):
+    asked = []
+    monkeypatch.setattr(framework, "run", lambda entry, xp, seeds: asked.append(seeds))
+    monkeypatch.setattr(framework, "_run_in_process", lambda module, id, backend, seeds: asked.append(seeds))
+    monkeypatch.setattr(framework, "FreshProcesses", lambda jobs, **_: nullcontext(SimpleNamespace(map=map)))
+    framework.verify(("tensor-trick", "golden-ratio-law"), jobs=jobs, seeds=3)
+    assert asked == [3, 3]
 
 
 @pytest.mark.parametrize(("set_to", "given"), [("", "1"), ("3", "3")])

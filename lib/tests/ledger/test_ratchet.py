@@ -63,6 +63,8 @@ def test_a_check_that_goes_less_far_than_it_did_needs_a_reason(row):
     (refused,) = extended(lines, {ID: fewer}, {}, before)[1]
     assert refused.endswith("; n goes from 10 to 190, after 10 to 200")
     assert extended(lines, {ID: fewer}, {ID: "200 takes too long"}, before)[1] == []
+    later = fewer | {"reached": {"n": [11.0, 200.0]}}
+    assert "n goes from 11 to 200, after 10 to 200" in extended(lines, {ID: later}, {}, before)[1][0]
     as_far = fewer | {"reached": {"n": [10.0, 200.0], "d": [4.0, 4.0]}}
     assert "goes from" not in extended(lines, {ID: as_far}, {}, before)[1][0]
     assert "goes from" not in extended(lines, {ID: fewer}, {}, {})[1][0]  # a new claim

@@ -4,6 +4,7 @@ import itertools
 
 import jax
 import numpy as np
+import optax
 import pytest
 
 from attnsep.learn import grid
@@ -115,6 +116,19 @@ def test_a_step_is_one_of_adam_with_a_constant_rate(tmp_path):
     found = leaves[-len(p) :]  # the state is the optimiser's and, behind it, the parameters
     for x, y in zip(found, p, strict=True):
         np.testing.assert_allclose(x, y, atol=3e-6, rtol=0, err_msg="the steps are not those of Adam at one rate")
+
+
+@pytest.mark.usefixtures("jax_as_it_comes", "compiled_quickly")
+def test_the_rate_stays_the_same_for_thousands_of_steps():
+    """Adam's step for a gradient that never changes is as long as the rate."""
+    optimiser, slope = training._optimiser(optax, task("retrieval", {"rate": 0.01})), {"x": np.array([0.3, -0.2])}
+
+    def step(state, _):
+        update, state = optimiser.update(slope, state)
+        return state, update["x"]
+
+    _, steps = jax.lax.scan(step, optimiser.init(slope), length=20_000)
+    np.testing.assert_allclose(steps[::1000], [[-0.01, 0.01]] * 20, rtol=1e-3)
 
 
 # The data, through `train`

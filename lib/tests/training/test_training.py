@@ -15,7 +15,7 @@ import scipy.stats
 from attnsep.learn import table
 from attnsep.learn.model import KERNELS, concentration, normaliser_margin, noting
 from attnsep.learn.tasks import TASKS, task
-from attnsep.learn.train import record, train, trained_or_stored
+from attnsep.learn.train import _parts, record, train, trained_or_stored
 from lib.tests.children import run
 
 SMALL = {
@@ -277,6 +277,31 @@ def test_however_many_steps_are_not_finite_in_a_row_none_is_taken():
     settings = {"pairs": 2, "n": 32, "words": 40, "d": 4, "width": 2, "tests": 40, "every": 10}
     before, after = (train(lost(steps=steps, **settings), "softmax", 0)["result"] for steps in (0, 20))
     assert after == before | {"diverged": True}, "the parameters are not those from before"
+
+
+@pytest.mark.usefixtures("compiled_quickly")
+def test_a_loss_that_was_not_finite_once_is_remembered():
+    kind, draws = TASKS["edge"], []
+
+    def draw(self, rng):
+        inputs, targets = kind.draw(self, rng)
+        draws.append(np.float32(np.nan if len(draws) < 5 else 1))
+        return inputs | {"x": draws[-1] * inputs["x"]}, targets
+
+    settings = {"n": 32, "batch": 8, "tests": 20, "width": 4, "block": "bare", "steps": 20, "every": 10}
+    row = train(type("Spoiled", (kind,), {"draw": draw})(**settings), "softmax", 0)
+    assert np.isnan(draws).tolist() == [True] * 5 + [False] * 15
+    assert row["result"]["diverged"]
+
+
+def test_a_test_is_taken_in_parts_of_one_size(monkeypatch):
+    """Else the mean of their means would weigh the examples of a short one more."""
+    monkeypatch.setattr("attnsep.learn.train.AT_ONCE", 16)
+    inputs, targets = {"x": np.arange(20).reshape(10, 2)}, np.arange(10)
+    parts = [*_parts(inputs, targets)]
+    assert [len(part) for _, part in parts] == [2] * 5
+    assert np.array_equal(np.concatenate([part["x"] for part, _ in parts]), inputs["x"])
+    assert np.array_equal(np.concatenate([part for _, part in parts]), targets)
 
 
 @pytest.mark.usefixtures("jax_as_it_comes", "compiled_quickly")
