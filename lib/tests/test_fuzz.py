@@ -74,6 +74,7 @@ IN_OTHER_TESTS = (
             "extended",
             "reasons_from",
             "digest",
+            "part_digests",
             "parts",
         )
     }
