@@ -561,7 +561,8 @@ def pointer_problems(name, text, followed):
 TERM = re.compile(r"(?m)^(?P<term>\S.*)\n(?P<text>(?:  .*\n)+)")
 FENCE = re.compile(r"^(`{3,})")
 COMPARED = re.compile(
-    r"(?ms)^(?P<fence>`{3,})\{(?:prf:(?!proof|definition)|dropdown\} Symbols of this page).*?^(?P=fence)[ \t]*$"
+    r"(?ms)^(?P<fence>`{3,})\{(?:prf:(?!proof|definition)\w+\}(?P<title>[^\n]*)|dropdown\} Symbols of this page)$"
+    r".*?^(?P=fence)[ \t]*$"
     rf"|<!-- status -->.*?<!-- end of status -->|(?-s:{minutes.READING.pattern})"
 )
 
@@ -569,8 +570,8 @@ COMPARED = re.compile(
 def sections_of(name, text):
     """Return {place: words} of a page's sections; a place is the page and the heading, or the page alone above it.
 
-    Statements, the page's symbols, its minutes and the status line are left out: they are compared.  No check says
-    whether a definition is right.
+    Statements below their titles, the page's symbols, its minutes and the status line are left out: they are compared.
+    No check says whether a definition is right.
 
     Examples
     --------
@@ -578,7 +579,7 @@ def sections_of(name, text):
     {'one, A': 'Of a.\\n```bash\\n# Not a heading\\n```', 'one, B': 'Of b.'}
     """
     found, place, fence = {}, name, ""
-    for line in COMPARED.sub("", text).splitlines():
+    for line in COMPARED.sub(lambda found: found["title"] or "", text).splitlines():
         if marks := FENCE.match(line):
             fence = "" if fence == marks[1] else fence or marks[1]
         if not fence and re.match(r"#{1,6} ", line):
@@ -589,17 +590,43 @@ def sections_of(name, text):
 
 
 def words_of(name, notebook):
-    """Yield (place, words) of a chapter's sections, and of its pictures: code, caption and alt text."""
-    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    """Yield (place, words) of a chapter's sections, code included, and of its pictures: caption and alt text."""
+    # The first cell, which no reader sees, is written by `make address`.
+    cells = [cell for cell in notebook.cells if "remove-cell" not in cell.metadata.get("tags", [])]
+    texts = [cell.source if cell.cell_type == "markdown" else f"```\n{cell.source}\n```" for cell in cells]
     yield from sections_of(name, "\n\n".join(texts)).items()
     for cell in notebook.cells:
         if shown := cell.metadata.get("mystnb", {}).get("figure"):
-            words = cell.source, shown["caption"], cell.metadata.mystnb.image["alt"]
-            yield f"{name} {shown['name']}", "\n".join(words)
+            yield f"{name} {shown['name']}", f"{shown['caption']}\n{cell.metadata.mystnb.image['alt']}"
+
+
+IN_QUOTES = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\]|\\.)*`")
+
+
+def strings_in(name, source):
+    """Return the words in quotes of a file of Python or JavaScript, docstrings and messages, in their order.
+
+    Examples
+    --------
+    >>> strings_in("one.py", "def f(x):\\n    'Say.'\\n    return f'{x} a' + 'b'  # not 'this'")
+    'Say.\\n a\\nb'
+    >>> strings_in("one.js", 'say("a", `b ${x}`)')
+    '"a"\\n`b ${x}`'
+    """
+    if not name.endswith(".py"):
+        return "\n".join(IN_QUOTES.findall(source))
+    found, left = [], [ast.parse(source)]
+    while left:
+        node = left.pop()
+        found += [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+        left += reversed([*ast.iter_child_nodes(node)])
+    return "\n".join(found)
 
 
 def entries_of(glossary, table):
-    """Yield (place, words) of each entry of the glossary, and of each row of the table of symbols."""
+    """Yield (place, words) of each entry of the glossary, each row of the table of symbols, and what is around them."""
+    yield from sections_of("glossary.md", TERM.sub("", glossary)).items()
+    yield from sections_of("symbols.md", re.sub(r"(?m)^\|.*", "", table)).items()
     for entry in TERM.finditer(glossary):
         yield f"glossary {entry['term']}", entry["text"]
     for row in symbols.read_table(table):
@@ -620,7 +647,7 @@ def word_problems(written, signed):
     unread = {line: line.rpartition(" ")[0] for line in lines if line not in signed}
     found = [
         f"{place}: these words are not those that were read, and nothing computes them. Read them against the "
-        f"statements, or the picture, or let somebody else read them; then their line in tools/signed.txt is: {line}"
+        f"statements, the picture or the code, or have them read; then their line in tools/signed.txt is: {line}"
         for line, place in unread.items()
     ]
     left = [line for line in signed if line not in lines and line.rpartition(" ")[0] not in unread.values()]

@@ -283,14 +283,16 @@ def test_every_key_moves_the_slider_of_a_size(opened, name):
     page.focus(f"[data-for={name}]")
     page.keyboard.press("Home")
     seen = [int(page.input_value(f"#explorer-{name}"))]
-    for key in ["ArrowRight"] * 4 + ["PageUp"]:
+    for key in ["ArrowRight", "ArrowUp"] * 2 + ["PageUp"]:
         page.keyboard.press(key)
         seen.append(int(page.input_value(f"#explorer-{name}")))
     assert seen == sorted(set(seen))
     assert seen[0] == {"n": 256, "d": 3, "m": 1}[name]
     assert name != "n" or all(n % 256 == 0 for n in seen)
-    page.keyboard.press("ArrowLeft")
-    assert seen[0] < int(page.input_value(f"#explorer-{name}")) < seen[-1]
+    for key in ("ArrowLeft", "ArrowDown", "PageDown"):
+        page.keyboard.press(key)
+        assert seen[0] <= int(page.input_value(f"#explorer-{name}")) < seen[-1], f"{key} makes it smaller"
+        seen[-1] = int(page.input_value(f"#explorer-{name}"))
 
 
 def test_the_threshold_can_be_dragged_and_moved_by_keys(opened):

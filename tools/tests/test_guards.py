@@ -119,12 +119,35 @@ def followed():
     return {page: line.partition(": ")[2].split() for page, line in zip(pages, lines, strict=True)}
 
 
+RUN_BY_NO_TEST = [
+    ".ci/run",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "Makefile",
+    "_config.yml",
+    "environment.yml",
+    "references.bib",
+]
+RUN_BY_NO_TEST += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".github").rglob("*") if path.is_file())
+
+
+WRITTEN = re.compile(  # by make address and make release
+    r"(?m)^(?:repository-code:|  url:|version:|date-released:|__version__ =|## \d).*"
+)
+
+
 def words():
     """Return (place, words) of all that somebody has to read, since nothing computes it."""
     of_chapters = [part for item in NOTEBOOKS.items() for part in guards.words_of(*item)]
     files = {name.removeprefix("chapters/"): text for name, text in prose().items() if name.endswith(".md")}
     apart = guards.entries_of(files.pop("glossary.md"), files.pop("symbols.md"))
-    return [*of_chapters, *(part for item in files.items() for part in guards.sections_of(*item).items()), *apart]
+    pages = [part for item in files.items() for part in guards.sections_of(*item).items()]
+    paths = [*(ROOT / "lib/attnsep").rglob("*.py"), *(ROOT / "assets").rglob("*.js")]
+    inside = sorted(path.relative_to(ROOT).as_posix() for path in paths)
+    texts = {name: read(name) for name in RUN_BY_NO_TEST + inside}
+    texts = {name: WRITTEN.sub("", text) for name, text in texts.items()}
+    others = [(name, guards.strings_in(name, text) if name in inside else text) for name, text in texts.items()]
+    return [*of_chapters, *pages, *apart, *others]
 
 
 def all_texts():
@@ -1094,9 +1117,10 @@ def test_all_words_of_a_chapter_are_read_but_those_that_are_compared():
     page.cells = [nbformat.v4.new_markdown_cell(part) for part in parts.values()] + page.cells
     found = {place: words.split() for place, words in guards.words_of("one", page)}
     assert found == {
-        "one, A": ["Of", "a.", "After.", "````{dropdown}", "Proof", "Because.", "````"],
+        "one, A": ["Of", "a.", "After.", "L", "````{dropdown}", "Proof", "Because.", "````"],
         "one, B": ["```{dropdown}", "Hint", "#", "Count", "```", "**Bold.**"],
-        "one fig-x": [FIGURE, "Cap.", "Alt."],
+        "one, C": ["```", FIGURE, "```"],
+        "one fig-x": ["Cap.", "Alt."],
     }
     assert guards.sections_of("README.md", "<!-- status -->\n5 claims\n<!-- end of status -->\nWords.") == {
         "README.md": "\nWords."

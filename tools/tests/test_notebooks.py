@@ -4,9 +4,11 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import nbformat
 import pytest
+from nbclient.exceptions import CellExecutionError
 
 from tools import notebooks
 from tools.files import ROOT
@@ -99,6 +101,33 @@ def test_what_a_guard_objects_to_is_not_stored(monkeypatch, tmp_path, capsys, ou
     assert len(stored) == 1 - status
     assert not any(tmp_path in path.parents for texts in stored for path in texts)  # but in the book
     assert ("index, code cell 1: writes to stderr" in said) == ("Nothing was stored." in said) == bool(status)
+
+
+@pytest.mark.parametrize("chapter", ["index", None])
+@pytest.mark.parametrize("what", ["a claim", "a cell"])
+def test_nothing_is_stored_after_a_failure(monkeypatch, capsys, chapter, what):
+    """Neither of one chapter nor of all, and no later page in place of the one that failed."""
+    failed, executed = [], []
+
+    def fails(path):
+        executed.append(path)
+        if what == "a cell" and path.stem == "index":
+            raise CellExecutionError("x", "NameError", "x")
+        return nbformat.writes(notebook("x = 1"))
+
+    if what == "a claim":
+        claim = SimpleNamespace(id="tensor-trick")
+        failed.append(SimpleNamespace(as_expected=False, claim=claim, line="Refuted"))
+    monkeypatch.setattr(notebooks, "verify", lambda **options: failed)
+    monkeypatch.setattr(notebooks, "record_text", lambda evidence: "[]")
+    monkeypatch.setattr(notebooks, "ratchet_with", lambda record, reasons: ("", []))
+    monkeypatch.setattr(notebooks, "executed", fails)
+    monkeypatch.setattr(notebooks, "unfit", lambda path, text: [])
+    monkeypatch.setattr(notebooks, "picture", lambda text, name: b"")
+    monkeypatch.setattr(notebooks, "store", lambda texts: pytest.fail("stored"))
+    assert notebooks.main(chapter) == 1
+    assert capsys.readouterr().err.rstrip().endswith("; nothing was stored.")
+    assert [path.stem for path in executed[-1:]] == (["index"] if what == "a cell" else [])
 
 
 @pytest.mark.parametrize(("reasons", "status"), [([], 1), (["tensor-trick: the larger sizes were the same"], 0)])

@@ -113,9 +113,8 @@ class Judge:
         Tokens among which the mark is looked for.
     """
 
-    def __init__(self, attention, seed=0, most=None):
-        self.attention, self.seed, self.rng = attention, seed, np.random.default_rng(seed)
-        self.most = MOST if most is None else most
+    def __init__(self, attention, seed, most):
+        self.attention, self.seed, self.most, self.rng = attention, seed, most, np.random.default_rng(seed)
         self.spacing = SPACINGS[attention.dtype]
 
     def part(self, share):

@@ -114,6 +114,20 @@ def test_the_same_seed_gives_the_same_card_and_another_one_others():
     assert alone["recalls"] == first["recalls"]
 
 
+def test_the_judge_is_told_the_seed_and_the_largest_number_of_tokens(monkeypatch):
+    asked = []
+
+    def judge(attention, seed, most):
+        asked.append((attention.name, seed, most))
+        raise InterruptedError
+
+    monkeypatch.setattr(card, "Judge", judge)
+    for named_so in ({"seed": 5, "n": 256}, {}):
+        with pytest.raises(InterruptedError):
+            report(stand_ins.softmax, name="x", **named_so)
+    assert asked == [("x", 5, 256), ("x", 0, 8192)]
+
+
 @pytest.mark.parametrize(("cost", "seconds"), [(0.001, 5), (0.01, 20), (0.05, 20), (1.0, 60), (200.0, 60)])
 def test_the_time_is_kept_but_for_one_call(monkeypatch, cost, seconds):
     clock = Clock(cost)

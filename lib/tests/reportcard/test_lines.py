@@ -108,7 +108,7 @@ def test_a_kernel_of_the_library_is_known_and_its_law_is_inside(kernel):
 
 def test_a_frequency_is_that_of_networks_drawn_one_by_one():
     attention = stand_ins.softmax
-    judge = _lines.Judge(adapted(attention, library="numpy", width=WIDTH, budget=Budget(1000)), 0)
+    judge = _lines.Judge(adapted(attention, library="numpy", width=WIDTH, budget=Budget(1000)), 0, _lines.MOST)
     data = TokenData(n=64, d=18, a="0.7", c="0.5")
     A = data.matrix(np)
     out = attention(np.repeat(A.sum(axis=1, keepdims=True), 18, axis=1), A, A)
@@ -331,7 +331,7 @@ def test_a_small_constant_beside_the_sum_is_no_rounding():
 
 def test_kinks_are_no_steps():
     for name in ("sparsemax", "relu", "hard", "topk:8"):
-        judge = _lines.Judge(adapted(named(name), width=10, budget=Budget(1000)))
+        judge = _lines.Judge(adapted(named(name), width=10, budget=Budget(1000)), 0, _lines.MOST)
         assert judge.jumps < 1e-14
 
 
@@ -341,7 +341,7 @@ def test_digits_are_compared_with_finer_ones_where_there_are_any():
     weak, strong = (
         stand_ins.softmax(*_lines.inputs(_lines.data_of(64, 18, a), 18)) for a in (_lines.WEAK, _lines.STRONG)
     )
-    found = _lines._difference(_lines.Judge(attention), 64, "float64")
+    found = _lines._difference(_lines.Judge(attention, 0, _lines.MOST), 64, "float64")
     assert np.allclose(found, strong - weak)
     assert np.abs(found).max() > 0.1
     says = "It is judged in one dtype, so fewer digits are not."
