@@ -27,7 +27,8 @@ def git(folder, *words):
 
 
 @pytest.mark.parametrize(
-    ("text", "differing"), [("one\ntwo\n", 0), ("one\ntwo\nthree\n", 0), ("one\n2\n", 1), ("two\n", 2), ("one\n", 1)]
+    ("text", "differing"),
+    [("one\ntwo\n", 0), ("one\ntwo\nthree\n", 0), ("one\n2\n", 1), ("two\n", 2), ("one\n", 1), ("zero\none\ntwo\n", 2)],
 )
 def test_lines_are_added_never_changed(repository, capsys, text, differing):
     (repository / ratchet.RATCHET).write_text(text)

@@ -50,11 +50,14 @@ def test_a_sample_that_cannot_tell_leaves_the_case_undecided():
     assert sampled.surely_inside(0, DRAWS, 0.7, 1).verdict == "refuted"
 
 
-def test_a_law_of_0_or_1_allows_no_exception():
-    assert sampled.inside_clopper_pearson(0, DRAWS, 0.0).verdict == "holds"
-    assert sampled.inside_clopper_pearson(1, DRAWS, 0.0).verdict == "refuted"
-    assert sampled.inside_clopper_pearson(DRAWS, DRAWS, 1.0).verdict == "holds"
-    assert sampled.inside_clopper_pearson(DRAWS - 1, DRAWS, 1.0).verdict == "refuted"
+@pytest.mark.parametrize("draws", [DRAWS, 100_000])
+def test_a_law_of_0_or_1_allows_no_exception(draws):
+    """Among as many draws as there are anywhere."""
+    assert sampled.inside_clopper_pearson(0, draws, 0.0).verdict == "holds"
+    assert sampled.inside_clopper_pearson(1, draws, 0.0).verdict == "refuted"
+    assert sampled.inside_clopper_pearson(draws, draws, 1.0).verdict == "holds"
+    assert sampled.inside_clopper_pearson(draws - 1, draws, 1.0).verdict == "refuted"
+    assert sampled.not_above(1, draws, 0.0).verdict == "refuted"
 
 
 @pytest.mark.parametrize(("draws", "k"), [(10, 10), (10, 0), (12, 11)])
