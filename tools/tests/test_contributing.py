@@ -113,7 +113,15 @@ def test_nothing_silences_the_book():
     book = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     assert book["execute"] == {"execute_notebooks": "off"}  # pages show what nbval compares
     assert book["only_build_toc_files"] is True
-    assert book["exclude_patterns"] == [".venv*", "_build", "lib", "tools", "README.md", "**.ipynb_checkpoints"]
+    assert book["exclude_patterns"] == [
+        ".venv*",
+        ".pytest_cache",
+        "_build",
+        "lib",
+        "tools",
+        "README.md",
+        "**.ipynb_checkpoints",
+    ]
     silent = ("suppress_warnings", "nitpick_ignore", "nitpick_ignore_regex", "nitpicky", "keep_warnings")
     assert not {*silent} & book["sphinx"]["config"].keys()
 
