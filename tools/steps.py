@@ -35,6 +35,7 @@ STEPS = {
     # nbval drives Jupyter, whose own warnings are not ours to turn into errors.
     "notebooks": (
         *PYTEST,
+        "-n3",  # in place of 2: while the kernel of a notebook starts, nobody computes
         *COUNTED,
         "notebooks",
         "-p",

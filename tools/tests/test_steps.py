@@ -83,7 +83,7 @@ COMMANDS = {
     "fallback": "pytest -q -p tools.counted --counted fallback lib/tests/test_arrays_cupy.py",
     "claims": "attnsep.cli verify --compare --jobs 2",
     "ratchet": "tools.ratchet",
-    "notebooks": f"{PYTEST} loadfile -p tools.counted --counted notebooks "
+    "notebooks": f"{PYTEST} loadfile -n3 -p tools.counted --counted notebooks "
     "-p nbval --nbval --nbval-current-env -o filterwarnings= chapters",
     "book": "build --all -q -n -W --keep-going .",
     "pages": "tools.pages _build/html",

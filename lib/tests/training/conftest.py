@@ -1,7 +1,8 @@
 import os
 import shutil
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from importlib.util import find_spec
 
 import pytest
@@ -24,12 +25,19 @@ def pytest_unconfigure():
 
 
 @pytest.fixture
-def compiled_quickly():
-    """Let a test of what is computed do without XLA's optimisations: with them it takes twice as long to compile."""
+def compiled_quickly(monkeypatch):
+    """Let a test of what is computed do without XLA's optimisations: with them it takes four times as long to compile.
+
+    Most of that time is XLA's way of putting several operations into one loop.
+    """
     import jax
 
     before = jax.config.read("jax_disable_most_optimizations")
     jax.config.update("jax_disable_most_optimizations", True)
+    with suppress(TypeError, RuntimeError):  # a JAX or an XLA that has no such option
+        apart = partial(jax.jit, compiler_options={"xla_cpu_use_fusion_emitters": False})
+        apart(lambda: 0)()
+        monkeypatch.setattr(jax, "jit", apart)
     yield
     jax.config.update("jax_disable_most_optimizations", before)
 
