@@ -235,7 +235,12 @@ def main(words=None):
 
     parser = argparse.ArgumentParser(prog="python -m tools.counted")
     parser.add_argument(
-        "--less", nargs="+", default=[], metavar="FILE", help="files that rightly test less than before"
+        "--less",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="files that rightly test less than before",
     )
     allowed = parser.parse_args(words).less
     texts = {path: path.read_text(encoding="utf-8") for path in (COUNTS, ASSERTED)}

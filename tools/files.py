@@ -36,7 +36,7 @@ def store(contents):
         staged.parent.mkdir(parents=True, exist_ok=True)
         write(staged, content)
     draft.rename(STAGE)
-    return finish()
+    return kept + finish()
 
 
 def pending():

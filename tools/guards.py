@@ -18,6 +18,7 @@ from attnsep.ledger.ratchet import parts
 from tools import minutes, symbols, written
 from tools.blocks import BLOCK, REPAIR, blocks
 from tools.files import ROOT
+from tools.pictures import pictures
 
 MOST_LINES = 20
 SHORTEST_ALT = 30
@@ -589,8 +590,11 @@ def sections_of(name, text):
     return {place: "\n".join(lines) for place, lines in found.items() if "".join(lines).strip()}
 
 
+DRAWN = ", picture"  # of a place where a stored picture stands
+
+
 def words_of(name, notebook):
-    """Yield (place, words) of a chapter's sections, code included, and of its pictures: caption and alt text."""
+    """Yield (place, words) of a chapter: sections, code included; pictures, and their captions and alt texts."""
     # The first cell, which no reader sees, is written by `make address`.
     cells = [cell for cell in notebook.cells if "remove-cell" not in cell.metadata.get("tags", [])]
     texts = [cell.source if cell.cell_type == "markdown" else f"```\n{cell.source}\n```" for cell in cells]
@@ -598,6 +602,7 @@ def words_of(name, notebook):
     for cell in notebook.cells:
         if shown := cell.metadata.get("mystnb", {}).get("figure"):
             yield f"{name} {shown['name']}", f"{shown['caption']}\n{cell.metadata.mystnb.image['alt']}"
+            yield f"{name} {shown['name']}{DRAWN}", "\n".join(pictures(cell.outputs))
 
 
 IN_QUOTES = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\]|\\.)*`")
@@ -633,6 +638,16 @@ def entries_of(glossary, table):
         yield f"symbols {row.cells[0]}", row.cells[1]
 
 
+READ = (
+    "these words are not those that were read, and nothing computes them. Read them against the statements, the "
+    "picture or the code, or have them read; then their line in tools/signed.txt is:"
+)
+LOOK = (
+    "the stored picture is not the one that was looked at. Does it still show what caption and alt text say? Then its "
+    "line in tools/signed.txt is:"
+)
+
+
 def word_problems(written, signed):
     """Return which words are not those that somebody read, and which signatures belong to none.
 
@@ -645,11 +660,7 @@ def word_problems(written, signed):
     """
     lines = [f"{place} {hashlib.sha256(' '.join(text.split()).encode()).hexdigest()[:12]}" for place, text in written]
     unread = {line: line.rpartition(" ")[0] for line in lines if line not in signed}
-    found = [
-        f"{place}: these words are not those that were read, and nothing computes them. Read them against the "
-        f"statements, the picture or the code, or have them read; then their line in tools/signed.txt is: {line}"
-        for line, place in unread.items()
-    ]
+    found = [f"{place}: {LOOK if place.endswith(DRAWN) else READ} {line}" for line, place in unread.items()]
     left = [line for line in signed if line not in lines and line.rpartition(" ")[0] not in unread.values()]
     return found + [f"{line}: is in tools/signed.txt, and nothing has these words" for line in left]
 

@@ -356,6 +356,7 @@ def test_a_check_finds_what_is_wrong(browser, tmp_path, element, check):
     [
         ("<script>nothing.at.all</script>", "script error: nothing is not defined"),
         ("<script>console.error('no')</script>", "console error: no"),
+        ("<script>console.warn('no')</script>", "console warning: no"),
         ('<img alt="A picture" src="https://example.org/a.png">', "asks for https://example.org/a.png"),
         ('<img alt="A picture" src="none.png">', "failed: "),
     ],

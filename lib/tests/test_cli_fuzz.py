@@ -203,6 +203,7 @@ def run_shell(surroundings):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "codes"),
     [

@@ -142,6 +142,7 @@ def bare(done, words, others):
     return re.sub(rf"(?<![\w.])({'|'.join(values)})(?![\w.])", "…", repr(done)) if values else repr(done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", POINTS)
 def test_every_option_changes_something(done, option):
     without, given = map(done, POINTS[option])

@@ -568,7 +568,10 @@ def without_effect(function, base, others):
     return [name for name, value in others.items() if at_point(function, base | {name: value}) == before]
 
 
-@pytest.mark.parametrize(("name", "function", "base", "others"), POINTS)
+MARKED = [pytest.param(*point, marks=pytest.mark.slow) if point[0].startswith(SLOW) else point for point in POINTS]
+
+
+@pytest.mark.parametrize(("name", "function", "base", "others"), MARKED)
 def test_at_its_point_a_parameter_changes_the_result(name, function, base, others):
     ignored = without_effect(function, base, others)
     assert not ignored, f"{name}: {', '.join(ignored)} changes nothing. {HELP}"
@@ -631,6 +634,7 @@ def known():
     return {f"{name}.{parameter}" for name, _, _, others in POINTS for parameter in others} | ELSEWHERE.keys()
 
 
+@pytest.mark.slow
 def test_every_parameter_changes_a_result(nothing_set):
     entries = {name: cases for name, cases in entries_of().items() if not name.startswith((*SLOW, *OWN))}
     missing = unseen(entries, known())

@@ -22,6 +22,7 @@ def test_files_of_the_folder_are_not_taken_for_pythons_own(tmp_path, monkeypatch
         assert pool.submit(os.getcwd).result() == os.path.realpath(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["verify", "tensor-trick", "attention-cost", "--jobs", "2"], ["claims"]])
 def test_the_command_line_finds_pythons_own_modules(tmp_path, words):
     for name in NAMES:

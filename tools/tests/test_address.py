@@ -57,6 +57,7 @@ def test_all_places_hold_the_address_of_the_configuration():
     assert [path for path, text in texts.items() if path.read_text(encoding="utf-8") != text] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "url", [None, GITHUB, "https://code.university.example.org/" + "long-" * 9 + "/" + "long_" * 9]
 )

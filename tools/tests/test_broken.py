@@ -4,11 +4,14 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tools.files import ROOT
 
 INSIDE = "tools/tests/broken_functions.py"
 
 
+@pytest.mark.slow
 def test_what_breaks_functions_does_so_and_leaves_this_process_alone(surroundings):
     plain = surroundings | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-m", "pytest", "-q", INSIDE]

@@ -51,6 +51,7 @@ def test_the_claim_holds_and_its_control_fails(followed):
     assert f"make notebooks CHAPTER={new.chapter}\n" in PAGE
 
 
+@pytest.mark.slow
 def test_the_cells_complete_the_chapter_and_without_them_the_claim_is_refused(followed):
     ledger, pages, cells = followed
     *_, new = ledger.values()

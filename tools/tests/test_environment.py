@@ -111,6 +111,7 @@ def test_a_changed_file_brings_up_to_date_what_is_there_and_a_new_time_stamp_doe
     assert "pyproject.toml or requirements.lock is not what .venv was made from" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["oldest", "cupy", "oracles", "cards", "mutants", "colab"])
 def test_other_environments_are_made_anew_when_a_file_changed_and_never_grow(project, kind, monkeypatch):
     monkeypatch.setattr(environment, "missing", lambda kind: None)
@@ -128,6 +129,7 @@ def test_the_newest_versions_are_looked_for_each_time(project):
     assert installed(project) == ["dev", "dev"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [

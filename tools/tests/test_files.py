@@ -96,16 +96,18 @@ def broken_off():
     raise KeyboardInterrupt
 
 
-def test_completing_a_store_spares_what_was_edited_since(tree, monkeypatch):
+@pytest.mark.parametrize("later", [{}, {"a": "newer"}])
+def test_completing_a_store_spares_what_was_edited_since(tree, monkeypatch, later):
+    """And says so, be it on its own or in front of the next store."""
     real = files.write
     monkeypatch.setattr(files, "write", lambda path, content: broken_off() if path in tree else real(path, content))
     with pytest.raises(KeyboardInterrupt):
         files.store(dict.fromkeys(tree, "new"))
     monkeypatch.setattr(files, "write", real)
     tree[1].write_text("edited")
-    os.utime(tree[1], (later := time.time() + 1, later))  # clocks of file systems may be coarse
-    assert files.finish() == ["b"]
-    assert [path.read_text() for path in tree] == ["new", "edited"]
+    os.utime(tree[1], (moment := time.time() + 1, moment))  # clocks of file systems may be coarse
+    assert files.store({files.ROOT / name: text for name, text in later.items()}) == ["b"]
+    assert [path.read_text() for path in tree] == [later.get("a", "new"), "edited"]
 
 
 def test_no_store_is_left_half_done():

@@ -945,6 +945,7 @@ INPUTS = {
         [
             (([READ], []), f"then their line in tools/signed.txt is: {SIGNED[0]}"),
             (([("one, A", "Why not.")], SIGNED), "one, A: these words are not those that were read"),
+            (([("one fig-a, picture", "iVBO")], SIGNED), "one fig-a, picture: the stored picture is not the one", 2),
             (([], SIGNED), "one, A 8e18bd2e335c: is in tools/signed.txt, and nothing has these words"),
         ],
     ),
@@ -1106,7 +1107,7 @@ def test_every_page_without_exercises_has_none():
 
 
 def test_all_words_of_a_chapter_are_read_but_those_that_are_compared():
-    """Its text, proofs, hints and solutions, in their section; a picture's code, caption and alt text."""
+    """Its text, proofs, hints and solutions, in their section; a picture, its code, caption and alt text."""
     parts = {
         "title": "# A\n\n3 minutes · read first: nothing\n\nOf a.",
         "symbols": "````{dropdown} Symbols of this page\n| a | b |\n```\n````\n\nAfter.",
@@ -1115,12 +1116,14 @@ def test_all_words_of_a_chapter_are_read_but_those_that_are_compared():
     }
     page = code(FIGURE, mystnb={"figure": {"name": "fig-x", "caption": "Cap."}, "image": {"alt": "Alt."}})
     page.cells = [nbformat.v4.new_markdown_cell(part) for part in parts.values()] + page.cells
+    page.cells[-1].outputs = [nbformat.v4.new_output("display_data", {"image/png": "iVBO"})]
     found = {place: words.split() for place, words in guards.words_of("one", page)}
     assert found == {
         "one, A": ["Of", "a.", "After.", "L", "````{dropdown}", "Proof", "Because.", "````"],
         "one, B": ["```{dropdown}", "Hint", "#", "Count", "```", "**Bold.**"],
         "one, C": ["```", FIGURE, "```"],
         "one fig-x": ["Cap.", "Alt."],
+        "one fig-x, picture": ["iVBO"],
     }
     assert guards.sections_of("README.md", "<!-- status -->\n5 claims\n<!-- end of status -->\nWords.") == {
         "README.md": "\nWords."

@@ -37,13 +37,8 @@ def run_steps(folder, surroundings, *names):
     return run.stdout.decode()
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("format", "lint", "tests"),
-        pytest.param(("types", "notebooks"), marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [("format", "lint", "tests"), ("types", "notebooks")])
 def test_a_quick_step_reports_its_fault(tmp_path, surroundings, names):
     output = run_steps(tmp_path, surroundings, *names)
     found = planted.unreported(output, {name: planted.SAID[name] for name in names})

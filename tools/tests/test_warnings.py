@@ -38,6 +38,7 @@ def test_it(module, code):
 OLD = "import warnings\ndef old():\n    warnings.warn('old', DeprecationWarning, stacklevel=2)\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", ["error", "ignore"])
 def test_whose_warnings_are_errors(tmp_path, surroundings, wanted):
     (tmp_path / "old.py").write_text(OLD)

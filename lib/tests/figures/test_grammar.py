@@ -185,6 +185,8 @@ def test_a_curve_that_says_too_little_is_refused(given, message):
         ({"words": "", "x": 1}, "needs words"),
         ({"words": "$n = 1024$", "x": 2048}, "a rule at 2048 says .*: move the line"),
         ({"words": "τ = 0.6", "y": 0.7}, "a rule at 0.7 says 'τ = 0.6'"),
+        ({"words": "n = 269", "x": 270}, "a rule at 270 says 'n = 269'"),  # in a picture one line
+        ({"words": "τ = 0.66", "x": 2 / 3}, "says 'τ = 0.66'"),  # cut off, not rounded
     ],
 )
 def test_a_rule_without_place_or_words_or_with_other_words_is_refused(given, message):
@@ -201,8 +203,8 @@ def test_a_rule_may_say_where_it_stands():
 
 
 def test_sizes_are_written_as_powers_of_ten():
-    written = [grammar.number(value) for value in (9999, 10**4, 3 * 10**5, 12345, 0.5, Fraction(3, 4))]
-    assert written == ["9999", "$10^{4}$", "$3 \\cdot 10^{5}$", "12345", "0.5", "3/4"]
+    written = [grammar.number(value) for value in (2000, 9999, 10**4, 3 * 10**5, 12345, 0.5, Fraction(3, 4))]
+    assert written == ["2000", "9999", "$10^{4}$", "$3 \\cdot 10^{5}$", "12345", "0.5", "3/4"]
 
 
 def test_labels_are_moved_apart_and_not_farther_than_needed():
@@ -212,4 +214,6 @@ def test_labels_are_moved_apart_and_not_farther_than_needed():
     assert (np.diff(places[order]) >= 0.1 - 1e-12).all()
     assert (places[order][0], places[3], places[2]) == pytest.approx((0.05, 0.5, 0.9))
     assert grammar.spread(wanted[2:4], heights[:2]).tolist() == [0.9, 0.5]
+    # Labels that touch move together: three that want one place, and two others, stay as near as they can.
+    assert grammar.spread([0.2, 0.2, 0.2, 0.8, 0.8], [0.1] * 5).tolist() == pytest.approx([0.1, 0.2, 0.3, 0.75, 0.85])
     assert grammar.spread([1, 1], [0.2, 0.2]).tolist() == pytest.approx([0.7, 0.9])

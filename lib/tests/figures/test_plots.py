@@ -324,6 +324,15 @@ def test_in_a_forest_an_interval_that_holds_0_is_open():
     assert [(handle.get_color(), handle.get_marker()) for handle in handles] == [("#14532D", "^"), (ORANGE, "s")]
 
 
+@pytest.mark.parametrize(
+    ("mean", "is_open"), [(0.3, False), (-0.3, False), (0.05, True), (-0.05, True), (0.1, True), (-0.1, True)]
+)
+def test_a_difference_is_open_where_its_interval_holds_0_on_either_side(mean, is_open):
+    figure = figures.forest({"learnt": {"long": {"linear": (mean, 0.1, [mean])}}}, x="ahead", title="Why?")
+    (mark,) = [line for line in figure.axes[0].get_lines() if line.get_marker() == "s"]
+    assert mark.get_markerfacecolor() == ("white" if is_open else ORANGE)
+
+
 def test_a_readers_matplotlibrc_changes_no_figure():
     def drawn():
         figure = figures.chart(FOUR, **AXES)
