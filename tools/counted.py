@@ -137,9 +137,10 @@ SMALL = 0.01  # a number below it is mostly a tolerance
 def asserted(source):
     """Return how much the assertions of a file of tests compare, as three numbers.
 
-    The first counts each assertion, each comparison in one, an equality twice, and each error that must come; what is
-    compared with itself counts for nothing.  The second counts decimal digits, of numbers below 0.01 and, with a minus,
-    of what multiplies tolerances.  The third counts the cases that loops and parameters list.
+    The first counts each assertion, each comparison in one, an equality twice, and each error that must come; all of
+    them once more for each loop around them; what is compared with itself counts for nothing.  The second counts
+    decimal digits, of numbers below 0.01 and, with a minus, of what multiplies tolerances.  The third counts the cases
+    that loops and parameters list.
 
     Examples
     --------
@@ -152,21 +153,28 @@ def asserted(source):
     >>> asserted("assert x < 100 * eps") < asserted("assert x < 10 * eps")
     True
     >>> asserted("for x in (1, 2, 3): assert f(x) == f(x)")
-    [1, 0.0, 3]
+    [2, 0.0, 3]
+    >>> asserted("for x in y: assert f(x)")[0] > asserted("for x in y: f(x)\\nassert f(x)")[0]
+    True
     """
-    compared, digits, cases = 0, 0.0, 0
-    for node in ast.walk(ast.parse(source)):
+    compared, digits, cases, left = 0, 0.0, 0, [(ast.parse(source), 1)]
+    while left:
+        node, times = left.pop()
+        times += isinstance(node, ast.For | ast.While)
+        left += [(child, times) for child in ast.iter_child_nodes(node)]
         if isinstance(node, ast.Assert):
             comparisons = [part for part in ast.walk(node.test) if isinstance(part, ast.Compare)]
-            compared += 1 + sum(
+            compares = sum(
                 1 + isinstance(operator, ast.Eq | ast.Is)
                 for part in comparisons
                 for operator in part.ops
                 if not _same(part.left, *part.comparators)
             )
+            compared += times * (1 + compares)
         elif isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            compared += name in ("raises", "warns") or (name.startswith("assert_") and not _same(*node.args[:2]))
+            compares = name.startswith("assert_") and not _same(*node.args[:2])
+            compared += times * (compares or name in ("raises", "warns"))
             cases += sum(map(_listed, node.args)) if name == "parametrize" else 0
         elif isinstance(node, ast.For | ast.comprehension):
             cases += _listed(node.iter)
@@ -260,7 +268,8 @@ def main(words=None):
     for name, numbers in strength.items():
         if name in found and any(new < old for new, old in zip(found[name], numbers, strict=True)):
             less[name] = f"{name}: compared {numbers} and compares {found[name]}"
-    print(*less.values(), sep="\n")
+    for words in less.values():
+        print(words)
     if refused := sorted(less.keys() - {*allowed}):
         for path, text in texts.items():
             write(path, text)

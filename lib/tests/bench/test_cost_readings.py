@@ -139,6 +139,11 @@ def test_growth_has_an_interval_that_widens_with_the_turns(rng):
         cost.growth([row("linear", 10, 1.0)], "hard", 8, 1, 10, rng)
 
 
+def test_growth_goes_through_the_medians_so_one_disturbed_turn_moves_nothing(rng):
+    rows = [row("linear", 10, 1.0, turns=[1.0] * 9), row("linear", 100, 10.0, turns=[10.0] * 8 + [1e7])]
+    assert cost.growth(rows, "linear", 8, 10, 100, rng) == pytest.approx((1, 1, 1)), "a mean would be moved"
+
+
 def test_growth_leaves_out_as_much_on_either_side():
     turns = [1 + 0.01 * i for i in range(9)]
     fast = [row("linear", 10, 1.0, turns=[1.0]), row("linear", 1000, 10.0, turns=[10 * x for x in turns])]

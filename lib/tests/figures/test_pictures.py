@@ -113,7 +113,11 @@ def test_datasets_show_every_entry_and_differ_in_the_mark_alone():
         assert shown == {place: f"{entry:g}" for place, entry in np.ndenumerate(array) if entry}
         marks = [(p.get_y(), p.get_x()) for p in axis.patches if colour(p) == MAGENTA and p.get_fill()]
         assert marks == [(4, 0)]
+        assert [line.get_ydata()[0] for line in axis.lines[1:]] == [3], "a line parts the copies of the classes"
         drawn.append(shown)
+    axis = figure.axes[0].yaxis
+    names = {label.get_text(): place for label, place in zip(axis.get_ticklabels(), axis.get_ticklocs(), strict=True)}
+    assert names == {"copy 1": 1.5, "copy 2": 4.5}, "the name of a copy stands beside the middle of its rows"
     assert {place for place in drawn[0] if drawn[0][place] != drawn[1][place]} == {(4, 0)}
 
 

@@ -351,3 +351,8 @@ def test_a_label_that_would_run_into_another_is_left_empty():
     drawn = figures.chart([curve], x="features", y="right", x_scale="log", title="How many?")
     assert [*drawn.axes[0].get_xticks()] == [8, 32, 45, 128, 8385]
     assert [label.get_text() for label in drawn.axes[0].get_xticklabels()] == ["8", "32", "", "128", "8385"]
+    # What is left empty takes no room from the next one.
+    curve = Curve(x=(100, 110, 120, 130, 140, 400), y=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6), mechanism="elu+1")
+    drawn = figures.chart([curve], x="features", y="right", x_scale="log", title="How many?")
+    labels = [label.get_text() for label in drawn.axes[0].get_xticklabels()]
+    assert labels == ["100", "110", "120", "", "140", "400"]
