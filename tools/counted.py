@@ -154,6 +154,8 @@ def asserted(source):
     True
     >>> asserted("for x in (1, 2, 3): assert f(x) == f(x)")
     [2, 0.0, 3]
+    >>> asserted("for x in product((1, 2), (3, 4)): assert f(*x)")
+    [2, 0.0, 6]
     >>> asserted("for x in y: assert f(x)")[0] > asserted("for x in y: f(x)\\nassert f(x)")[0]
     True
     """
@@ -176,6 +178,7 @@ def asserted(source):
             compares = name.startswith("assert_") and not _same(*node.args[:2])
             compared += times * (compares or name in ("raises", "warns"))
             cases += sum(map(_listed, node.args)) if name == "parametrize" else 0
+            cases += len(node.args) if name == "product" else 0  # else a zip, which tries fewer, would count as much
         elif isinstance(node, ast.For | ast.comprehension):
             cases += _listed(node.iter)
         number = _number(node)

@@ -638,6 +638,10 @@ def entries_of(glossary, table):
         yield f"symbols {row.cells[0]}", row.cells[1]
 
 
+QUOTED = (
+    "a docstring, a message or another text in quotes is not the one that was read. Read what has changed against the "
+    "code, or have it read; then the file's line in tools/signed.txt is:"
+)
 READ = (
     "these words are not those that were read, and nothing computes them. Read them against the statements, the "
     "picture or the code, or have them read; then their line in tools/signed.txt is:"
@@ -660,7 +664,9 @@ def word_problems(written, signed):
     """
     lines = [f"{place} {hashlib.sha256(' '.join(text.split()).encode()).hexdigest()[:12]}" for place, text in written]
     unread = {line: line.rpartition(" ")[0] for line in lines if line not in signed}
-    found = [f"{place}: {LOOK if place.endswith(DRAWN) else READ} {line}" for line, place in unread.items()]
+    kinds = {DRAWN: LOOK, ".py": QUOTED, ".js": QUOTED}
+    asked = {place: next((kinds[end] for end in kinds if place.endswith(end)), READ) for place in unread.values()}
+    found = [f"{place}: {asked[place]} {line}" for line, place in unread.items()]
     left = [line for line in signed if line not in lines and line.rpartition(" ")[0] not in unread.values()]
     return found + [f"{line}: is in tools/signed.txt, and nothing has these words" for line in left]
 

@@ -946,6 +946,11 @@ INPUTS = {
             (([READ], []), f"then their line in tools/signed.txt is: {SIGNED[0]}"),
             (([("one, A", "Why not.")], SIGNED), "one, A: these words are not those that were read"),
             (([("one fig-a, picture", "iVBO")], SIGNED), "one fig-a, picture: the stored picture is not the one", 2),
+            (
+                ([("one.py", "Say.")], SIGNED),
+                "one.py: a docstring, a message or another text in quotes is not the one",
+                2,
+            ),
             (([], SIGNED), "one, A 8e18bd2e335c: is in tools/signed.txt, and nothing has these words"),
         ],
     ),

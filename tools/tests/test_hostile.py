@@ -1,5 +1,6 @@
 """The surroundings are as hostile as promised, and what happens in them decides the exit status."""
 
+import os
 import re
 import stat
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ def test_every_variable_that_our_code_reads_is_set():
 def ran(monkeypatch):
     """Return the calls, instead of running anything; make ends with status 3."""
     calls = []
-    monkeypatch.setattr(hostile, "somebody", dict)
+    monkeypatch.setattr(hostile, "somebody", lambda: {"user": os.geteuid(), "group": os.getegid()})
     monkeypatch.setattr(hostile, "cannot", lambda user: None)
     monkeypatch.setattr(
         hostile.subprocess,
@@ -44,6 +45,7 @@ def test_the_copy_and_its_surroundings(ran, tmp_path, capsys):
     assert hostile.main(["check", "book", "--folder", str(outside)]) == 3
     ((command, options),) = ran
     assert command[-2:] == ["check", "book"]
+    assert options["user"] == os.geteuid(), "make runs as another user than the one who is not root"
     assert options["cwd"] == outside / hostile.NAME
     names = {path.name for path in options["cwd"].iterdir()}
     assert {"Makefile", "lib", "tools", "chapters", ".venv"} <= names

@@ -1,6 +1,8 @@
 """Pages show what Coq has proved: a fold under each such statement, each file of proofs/, Model.v beside the book."""
 
+import html
 import re
+import tomllib
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +11,7 @@ from docutils import nodes
 from attnsep.ledger import proofs
 from tools import sphinx_proofs
 from tools.coq_sources import MODEL, read_sources
+from tools.files import ROOT
 from tools.tests.test_sphinx_statements import statement
 
 LABEL, NAME = "golden-ratio-width", "Golden.golden_ratio_width"
@@ -80,6 +83,21 @@ def test_the_role_leads_to_a_theorem_or_warns(name, found):
         assert warned == messages == []
     else:
         assert warned == [f"coq: there is no theorem {name}"]
+
+
+def test_the_list_of_what_is_not_proved_has_every_such_statement_of_the_card_or_completed():
+    """Written once more from the file, whose sections say whose statements they are."""
+    directive = SimpleNamespace(env=SimpleNamespace(note_dependency=lambda name: None))
+    (node,) = sphinx_proofs.Coverage.run(directive)
+    listed = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", node.astext())
+    found = {html.unescape(why): re.findall(r"#([\w-]+)", links) for why, links in listed}
+    text = (ROOT / "proofs/coverage.toml").read_text(encoding="utf-8")
+    wanted = {}
+    for label, words in tomllib.loads(text)["source-and-completed"].items():
+        if words != "proved":
+            wanted.setdefault(words.removeprefix("no: "), []).append(label)
+    assert len(wanted) > 3
+    assert found == wanted
 
 
 def test_each_section_of_the_model_stands_beside_the_definitions_that_it_names():

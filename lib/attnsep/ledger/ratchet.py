@@ -113,7 +113,7 @@ def _changed(old, new):
     >>> _changed("statement=1 control=2 bound=3", "statement=1 control=5 bound=6 LIMIT=7")
     ['another control, and other code: LIMIT, bound']
     >>> _changed("statement=1 bound=3", "statement=1 bound=4")
-    ['other code: bound; statement and control are as they were']
+    ['other code: bound; the words of statement and control are as they were']
     """
     old, new = (dict(part.split("=") for part in parts.split()) for parts in (old, new))
     differ = [name for name in {**new, **old} if old.get(name) != new.get(name)]
@@ -121,7 +121,7 @@ def _changed(old, new):
     if not differ:
         return []
     if not words:
-        return [f"other code: {', '.join(code)}; statement and control are as they were"]
+        return [f"other code: {', '.join(code)}; the words of statement and control are as they were"]
     rest = f"other code: {', '.join(code)}" if code else "the code of the check is as it was"
     return [f"another {' and '.join(words)}, and {rest}"]
 

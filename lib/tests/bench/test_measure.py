@@ -554,7 +554,7 @@ def test_bad_parameters_are_rejected(arguments, options, message):
 
 def test_the_largest_matrix_is_that_of_the_largest_sizes(monkeypatch):
     monkeypatch.setattr(measure, "MOST_NUMBERS", 20)
-    for n, d in (([4, 7], [3]), ([7], [2, 3])):
+    for n, d in (([4, 7], [3]), ([7], [2, 3]), ([7, 4], [3]), ([7], [3, 2])):
         with pytest.raises(ValueError, match="n, d: the largest matrix has 21 numbers, must be at most 2e"):
             measure.bench(n, d, seconds=0.001)
 

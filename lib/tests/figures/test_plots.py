@@ -263,6 +263,8 @@ def test_matrices_show_every_entry_and_their_blocks():
     assert [text.get_text() for text in first.texts] == ["−4", "−3", "−2", "−1", "0", "1", "2", "3"]
     assert np.array_equal(first.get_images()[0].get_array(), np.abs(arrays["K"]))
     assert [tick.get_text() for tick in first.get_yticklabels()] == ["block 1", "block 2"]
+    assert first.get_yticks().tolist() == [0.5, 2.5], "the name of a block stands beside its middle"
+    assert [line.get_ydata()[0] for line in first.get_lines()] == [1.5], "a line parts the blocks"
     assert [text.get_text() for text in second.texts] == ["1", "1"]
 
 

@@ -76,7 +76,10 @@ def test_a_refusal_says_what_of_the_check_is_another(row):
     for name, found in (
         ("statement", "another statement, and the code of the check is as it was"),
         ("control", "another control, and the code of the check is as it was"),
-        ("linear_ignores_scale", "other code: linear_ignores_scale; statement and control are as they were"),
+        (
+            "linear_ignores_scale",
+            "other code: linear_ignores_scale; the words of statement and control are as they were",
+        ),
     ):
         assert f"{name}=" in parts
         other = row | {"check": "0" * 16, "parts": re.sub(rf"{name}=\w+", f"{name}=0", parts)}
