@@ -44,7 +44,7 @@ def surroundings(tmp_path_factory):
 
 @pytest.fixture
 def contenders_here(monkeypatch):
-    """Let contenders take their turns in this process, as few as they may: starting another one takes seconds."""
+    """Let contenders take few turns, in this process and on a quiet machine: starting another one takes seconds."""
     from concurrent.futures import Future
 
     from attnsep.bench import measure

@@ -515,7 +515,7 @@ def check_bell(points, axis, base, N, centre, half):
     assert np.max(np.abs(off)) < 2 * ROOM, "a corner of a bell does not lie over a sum of its signs"
     highest = 15 * np.array([ratio_to_middle(N, int(k)) for k in plus])
     assert np.max(np.abs(base - y - highest)) < ROOM, "a bell is not as high over a sum as that sum is probable"
-    for k in (plus[0] - stride, plus[-1] + stride):
+    for k in (plus[0] - stride, plus[-1] + stride):  # drawn is what is above 0.004 of the top
         rare = not 0 <= k <= N or ratio_to_middle(N, int(k)) < 0.0041
         assert rare, f"a bell leaves out {k} plus signs of {N}, which are not rare yet"
 
