@@ -27,9 +27,11 @@ function named(box) {
     label.setAttribute("y", y - 12);
   };
   const markOf = (event) => event.target.closest("a[data-id]");
-  drawing.addEventListener("pointerover", (event) => markOf(event) && show(markOf(event)));
-  drawing.addEventListener("focusin", (event) => show(markOf(event)));
   // A finger does not point before it presses: its first touch shows the name, the second one follows the link.
+  drawing.addEventListener("pointerover", (event) => {
+    if (event.pointerType !== "touch" && markOf(event)) show(markOf(event));
+  });
+  drawing.addEventListener("focusin", (event) => show(markOf(event)));
   drawing.addEventListener("pointerdown", (event) => {
     if (event.pointerType === "touch" && markOf(event)) drawing.dataset.touched = String(shown === markOf(event));
   });

@@ -132,60 +132,100 @@ def pytest_configure(config):
 
 
 SMALL = 0.01  # a number below it is mostly a tolerance
+KINDS = ("comparisons", "digits of tolerances", "cases", "digits of sizes and draws", "letters")  # that become less
+BROAD = ("Exception", "BaseException", "Warning")  # nearly everything is one of them
+CLOSE = ("allclose", "approx", "isclose")
 
 
 def asserted(source):
-    """Return how much the assertions of a file of tests compare, as three numbers.
+    """Return how much the assertions of a file of tests compare, as a number for each of KINDS.
 
-    The first counts each assertion, each comparison in one, an equality twice, and each error that must come; all of
-    them once more for each loop around them; what is compared with itself counts for nothing.  The second counts
-    decimal digits, of numbers below 0.01 and, with a minus, of what multiplies tolerances.  The third counts the cases
-    that loops and parameters list.
+    The first counts each assertion, each comparison in one, an equality twice, of alternatives the weakest, and each
+    error that must come, a narrow one twice.  They count more for each loop around them, and less where a condition is
+    around them; what is compared with itself counts for nothing, and what leaves a test or a turn of a loop early, or
+    some of its cases out, takes away.  The second counts decimal digits, of numbers below 0.01 and, with a minus, of
+    what multiplies tolerances.  The third counts the cases that loops and parameters list; the fourth digits of
+    numbers above 1 that are not asserted, mostly sizes, seeds and draws; the fifth letters of what messages and files
+    are compared with.
 
     Examples
     --------
     >>> asserted("assert x.dtype == y.dtype")
-    [3, 0.0, 0]
+    [6, 0.0, 0, 0.0, 0]
     >>> asserted("assert x.dtype")
-    [1, 0.0, 0]
-    >>> asserted("assert abs(x) < 1e-12\\nassert x == approx(y, rel=4e-6)\\nwith raises(ValueError): f()")
-    [6, 17.4, 0]
+    [2, 0.0, 0, 0.0, 0]
+    >>> asserted("assert abs(x) < 1e-12\\nassert x == approx(y, rel=4e-6)\\nwith raises(ValueError, match='x'): f(10)")
+    [12, 17.4, 0, 1.0, 1]
     >>> asserted("assert x < 100 * eps") < asserted("assert x < 10 * eps")
     True
     >>> asserted("for x in (1, 2, 3): assert f(x) == f(x)")
-    [2, 0.0, 3]
-    >>> asserted("for x in product((1, 2), (3, 4)): assert f(*x)")
-    [2, 0.0, 6]
+    [4, 0.0, 3, 0.8, 0]
+    >>> asserted("for x in product((1, 2), (3, 4)): assert f(*x)")[2]
+    6
     >>> asserted("for x in y: assert f(x)")[0] > asserted("for x in y: f(x)\\nassert f(x)")[0]
     True
     """
-    compared, digits, cases, left = 0, 0.0, 0, [(ast.parse(source), 1)]
+    compared, digits, cases, draws, letters, left = 0, 0.0, 0, 0.0, 0, [(ast.parse(source), 2, False)]
     while left:
-        node, times = left.pop()
-        times += isinstance(node, ast.For | ast.While)
-        left += [(child, times) for child in ast.iter_child_nodes(node)]
+        node, times, is_asserted = left.pop()
         if isinstance(node, ast.Assert):
-            comparisons = [part for part in ast.walk(node.test) if isinstance(part, ast.Compare)]
-            compares = sum(
-                1 + isinstance(operator, ast.Eq | ast.Is)
-                for part in comparisons
-                for operator in part.ops
-                if not _same(part.left, *part.comparators)
-            )
-            compared += times * (1 + compares)
+            compared += times * (1 + _compares(node.test))
         elif isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            compares = name.startswith("assert_") and not _same(*node.args[:2])
-            compared += times * (compares or name in ("raises", "warns"))
+            name = _name(node.func)
+            compared += times * _demands(name, node.args)
             cases += sum(map(_listed, node.args)) if name == "parametrize" else 0
             cases += len(node.args) if name == "product" else 0  # else a zip, which tries fewer, would count as much
         elif isinstance(node, ast.For | ast.comprehension):
             cases += _listed(node.iter)
-        number = _number(node)
-        digits -= math.log10(number) if number is not None and number < SMALL else 0
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _is_tolerance(node):
-            digits -= sum(math.log10(part) for part in map(_number, (node.left, node.right)) if part and part >= SMALL)
-    return [compared, round(digits, 1), cases]
+            compared -= len(getattr(node, "ifs", ()))
+        elif isinstance(node, ast.Continue | ast.Break) or (isinstance(node, ast.Return) and node.value is None):
+            compared -= 1
+        elif isinstance(node, ast.Constant):
+            letters += sum(map(str.isalnum, node.value)) if isinstance(node.value, str) else 0
+            is_large = isinstance(node.value, int | float) and 1 < node.value < math.inf
+            draws += math.log10(node.value) if is_large and not is_asserted else 0
+        digits += _digits(node)
+        times += 2 * isinstance(node, ast.For | ast.While)
+        inner = max(1, times - _is_conditional(node))
+        is_asserted |= isinstance(node, ast.Assert)
+        left += [(child, inner, is_asserted) for child in ast.iter_child_nodes(node) if not _is_said(child)]
+    return [compared, round(digits, 1), cases, round(draws, 1), letters]
+
+
+def _compares(node):
+    """Return how much an expression compares: an equality twice, one up to rounding once, of alternatives the least."""
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+        return min(map(_compares, node.values))
+    inner = sum(map(_compares, ast.iter_child_nodes(node)))
+    if isinstance(node, ast.Call):
+        return inner + (_name(node.func) == "all")
+    if not isinstance(node, ast.Compare) or _same(node.left, *node.comparators):
+        return inner
+    close = any(_name(getattr(part, "func", None)) in CLOSE for part in ast.walk(node))
+    return inner + sum(1 + (isinstance(operator, ast.Eq | ast.Is) and not close) for operator in node.ops)
+
+
+def _demands(name, arguments):
+    """Return how much a call asks for by its own: an assertion of NumPy, or an error that must come."""
+    if name in ("raises", "warns"):
+        return 1 + (bool(arguments) and not isinstance(arguments[0], ast.Tuple) and _name(arguments[0]) not in BROAD)
+    return (2 if "equal" in name else 1) if name.startswith("assert_") and not _same(*arguments[:2]) else 0
+
+
+def _name(node):
+    """Return the last word of a name such as pytest.raises; nothing for what has no name."""
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
+def _is_conditional(node):
+    """Whether what stands in a node may not run, or may fail unseen."""
+    suppresses = isinstance(node, ast.With) and "suppress" in ast.dump(node.items[0].context_expr)
+    return isinstance(node, ast.If | ast.Try) or suppresses
+
+
+def _is_said(node):
+    """Whether a statement is a docstring, or another text that is there to be read."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _same(*nodes):
@@ -193,9 +233,21 @@ def _same(*nodes):
 
 
 def _listed(node):
-    """Return how many entries the lists in an expression have."""
-    lists = [part for part in ast.walk(node) if isinstance(part, ast.List | ast.Tuple | ast.Set | ast.Dict)]
-    return sum(len(part.keys if isinstance(part, ast.Dict) else part.elts) for part in lists)
+    """Return how many entries the lists in an expression have, one less for each part that is cut off."""
+    parts = [*ast.walk(node)]
+    lists = [part for part in parts if isinstance(part, ast.List | ast.Tuple | ast.Set | ast.Dict)]
+    entries = sum(len(part.keys if isinstance(part, ast.Dict) else part.elts) for part in lists)
+    return entries - sum(isinstance(part, ast.Slice) for part in parts)
+
+
+def _digits(node):
+    """Return the digits of a small number; of a tolerance times a number, what they lose by it."""
+    number = _number(node)
+    if number is not None and number < SMALL:
+        return -math.log10(number)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _is_tolerance(node):
+        return -sum(math.log10(part) for part in map(_number, (node.left, node.right)) if part and part >= SMALL)
+    return 0.0
 
 
 def _is_tolerance(product):
@@ -226,12 +278,12 @@ def assertion_problems(name, source, stored):
     stored : sequence of int, or None
         What `asserted` returned when tools/asserted.json was written.
     """
-    found, names = asserted(source), ("comparisons", "digits of tolerances", "cases")
+    found = asserted(source)
     if stored is None or all(now >= then for now, then in zip(found, stored, strict=True)):
         if found == stored:
             return []
         return [f"{name}: its assertions compare more than tools/asserted.json says, so that less would pass: {STORE}"]
-    less = [f"{now} {of} after {then}" for now, then, of in zip(found, stored, names, strict=True) if now < then]
+    less = [f"{now} {of} after {then}" for now, then, of in zip(found, stored, KINDS, strict=True) if now < then]
     return [
         f"{name}: its assertions compare less than they did ({', '.join(less)}). Put back what is gone; {STORE}, {LESS}"
     ]

@@ -662,7 +662,10 @@ def word_problems(written, signed):
     signed : collection of str
         Lines of tools/signed.txt: place, digest.
     """
-    lines = [f"{place} {hashlib.sha256(' '.join(text.split()).encode()).hexdigest()[:12]}" for place, text in written]
+    lines = [
+        f"{place} {hashlib.sha256(' '.join(text.split()).encode(errors='surrogatepass')).hexdigest()[:12]}"
+        for place, text in written
+    ]
     unread = {line: line.rpartition(" ")[0] for line in lines if line not in signed}
     kinds = {DRAWN: LOOK, ".py": QUOTED, ".js": QUOTED}
     asked = {place: next((kinds[end] for end in kinds if place.endswith(end)), READ) for place in unread.values()}

@@ -144,7 +144,7 @@ def _raw_tex(page):
 def _broken_links(page, path):
     for tag, attributes in page.elements:
         address = attributes.get("href") if tag == "a" else None
-        if address is None or address == "#":
+        if address is None:
             continue
         link = urlsplit(address)
         if link.scheme or link.netloc:

@@ -154,7 +154,7 @@ def main(folder, target):
     finally:
         page.unlink(missing_ok=True)
         draft.unlink(missing_ok=True)
-    print(f"{target.relative_to(ROOT)}: {len(PdfReader(target).pages)} pages")
+    print(f"{os.path.relpath(target, ROOT)}: {len(PdfReader(target).pages)} pages")
     return 0
 
 

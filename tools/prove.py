@@ -311,13 +311,13 @@ def compare(record, sources, book, accepted, say=print):
     if unasked := [label for label in accepted if label not in found]:
         say(f"Nothing to accept of {', '.join(unasked)}; nothing was stored.", file=sys.stderr)
         return 1
-    if left := [label for label in found if label not in accepted]:
+    if any(label not in accepted for label in found):
         say(
             f"\nNothing was stored. Read both sides of each against each other. Where they say the same:\n"
             f'{VERB} ACCEPT="{" ".join(found)}"',
             file=sys.stderr,
         )
-        return len(left) and 1
+        return 1
     if not judged:
         say(
             f"The tie was not judged: the record is of Coq {versions[0]}, this is {versions[1]}, which may print "

@@ -111,7 +111,7 @@ def main(arguments=None):
         print(f"make release: {why}", file=sys.stderr)
         return 2
     name, day = f"attnsep-{options.version}", datetime.now(UTC).date().isoformat()
-    texts, done = rewritten(options.version, day), False
+    texts, before, done = rewritten(options.version, day), git("rev-parse", "HEAD").strip(), False
     try:
         store(texts)
         build(ROOT / "dist", name)
@@ -124,7 +124,7 @@ def main(arguments=None):
         return 1
     finally:
         if not done:
-            git("reset", "--quiet")
+            git("reset", "--quiet", before)  # where the commit was made, and its tag failed
             git("checkout", "--quiet", "--", *PLACES)
     told = f"tag v{options.version}: git push --follow-tags" if done else "a dry run, so there is no tag"
     print(f"dist/{name}.pdf, dist/{name}.zip; {told}")

@@ -183,16 +183,17 @@ def same(text, value, precise):
 
 def assert_rounded(text, value, digits=10):
     """Assert that a text is the value rounded to some digits, ten unless told otherwise; the library has twelve."""
+    assert len(re.sub(r"e.*|\D", "", text).lstrip("0")) <= digits, f"{text} has more than {digits} digits"
     unit = 10.0 ** (floor(log10(abs(value))) - digits + 1) if value else 0
     assert abs(float(text) - value) <= 0.51 * unit, f"{text} for {value}"
 
 
 def spoken(text):
     """Return the number that a text such as 600 000 or 2·10⁻⁸ says, as a precise one."""
-    pattern = r"(?:([0-9.]+(?:e-[0-9]+)?)|(?:([0-9.]+)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))"
-    plain, factor, exponent = match(pattern, text.replace(NARROW, ""))
+    pattern = rf"(?:([0-9]{{1,3}}(?:{NARROW}[0-9]{{3}})*|[0-9]+\.[0-9]+)|(?:(?!1·)([0-9.]+)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))"
+    plain, factor, exponent = match(pattern, text)
     if plain:
-        return mpmath.mpf(plain)
+        return mpmath.mpf(plain.replace(NARROW, ""))
     return mpmath.mpf(factor or 1) * mpmath.mpf(10) ** int(exponent.translate(RAISED))
 
 
@@ -203,6 +204,10 @@ def says(text, value, digits=3):
         return
     unit = mpmath.mpf(10) ** (int(mpmath.floor(mpmath.log10(value))) - digits + 1)
     assert abs(spoken(text) - value) <= 0.51 * unit, f"{text} for {value}"
+    written = re.sub(rf"(^|·)10[{''.join(map(chr, RAISED))}]+$|{NARROW}", "", text)
+    assert len(written.replace(".", "").strip("0")) <= digits, f"{text} has more than {digits} digits"
+    # From 0.0001 to ten million no power of ten is needed; on the border, where the value is rounded, both will do.
+    assert (written != text.replace(NARROW, "")) == (not 0.0001 <= value <= 10**7) or value in (0.0001, 10**7), text
 
 
 def says_chance(text, p, rest):
@@ -211,6 +216,7 @@ def says_chance(text, p, rest):
         assert rest < 1e-3
         says(text[4:], rest)
     else:
+        assert not rest or rest > 9e-4, f"{text} for {p}: what it leaves would say more"
         says(text, p)
 
 
@@ -225,6 +231,9 @@ def says_share(text, p, rest):
         assert p <= 0.1 + 1e-12
         says(text[5:], 1 / p, 2)
     else:
+        assert text.endswith(" %")
+        assert p > 0.1 - 1e-12
+        assert rest > 0.01 - 1e-12
         says(text.removesuffix(" %"), 100 * p, 2)
 
 
@@ -394,6 +403,7 @@ def check_frame(page, picture, slot):
             assert page.read(f"{here}/share-{i}", "x") == page.read(bar, "x")
         if picture == "network":
             assert page.read(f"{here}/answer-{i}", "x") == width
+    check_looks(page, picture, here)
     if picture in ("bells", "firing"):
         level = path_points(page.read(f"{here}/{'base-0' if picture == 'bells' else 'frame'}", "d"))
         assert level[-1][0] < float(width)
@@ -406,6 +416,65 @@ def check_frame(page, picture, slot):
     for what in [what for what in page.unread if slot != "softmax" and what.startswith(f"{here}/")]:
         name, attribute = what.split()
         assert page.read(name, attribute) == page.found[name.replace(here, f"{picture}/softmax")][attribute]
+
+
+# How the shapes look whose look no number decides, by the beginnings of their names; see assets/book.css
+CLASSES = {
+    "crowd": {"set": "set", "crowd": "crowd"},
+    "bells": {"base": "axis", "sign": "sign", "veil": "veil", "push": "push", "tau": "bound", "tau-name": "tick"}
+    | {"silent": "before", "fires": "after", "axis": "tick"},
+    "network": {"set": "set", "answer": "answer"},
+    "firing": {"frame": "axis", "level": "level", "axis": "tick", "here": "bound", "label": "set"},
+}
+
+
+def check_looks(page, picture, here):
+    """Compare the looks of shapes, and that words stand beside what they are about."""
+    for name in page.names(f"{here}/"):
+        kind, *numbers = re.fullmatch(r"([a-z-]+?)(?:-(\d+))?(?:-(\d+))?", name.removeprefix(f"{here}/")).groups()
+        if kind in CLASSES[picture]:
+            of_mark = " of-mark" if kind == "sign" and numbers[1] == "0" else ""
+            assert page.read(name, "class") == CLASSES[picture][kind] + of_mark, f"{name} looks like something else"
+
+    def place(name, axis="y"):
+        return page.number(f"{here}/{name}", axis)
+
+    for words, bar in {
+        "crowd": [("set-{}", "crowd-{}"), ("words-{}", "crowd-{}"), ("share-{}", "crowd-{}")],
+        "network": [("set-{}", "box-{}-0"), ("answer-{}", "box-{}-0")],
+    }.get(picture, []):
+        for i in (0, 1):
+            name, top, height = words.format(i), place(bar.format(i)), place(bar.format(i), "height")
+            if name.startswith("share"):
+                assert (place(name), place(name, "height")) == (top, height)
+            else:
+                assert top + height / 2 < place(name) < top + height, f"{here}/{name} is not beside its bar"
+        assert place(bar.format(1)) + place(bar.format(1), "height") < place(bar.format(0)), "D_1 stands above D_0"
+    if picture == "bells":
+        (_, top), (_, bottom) = path_points(page.read(f"{here}/tau", "d"))
+        bases = [path_points(page.read(f"{here}/base-{j}", "d"))[0] for j in range(8)]
+        assert top <= bases[0][1] - 15, "the line of the threshold begins below the top of a bell"
+        assert bottom > bases[7][1]
+        veil = [place("veil", what) for what in ("x", "y", "height")]
+        assert veil == [bases[0][0], top, bottom - top]
+        for j, (left, base) in enumerate(bases):
+            signs = [place(f"sign-{j}-{k}", "x") for k in range(3)]
+            assert signs == sorted(signs)
+            assert signs[2] < left
+            assert {place(f"sign-{j}-{k}") for k in range(3)} == {base}
+        assert place("tau-name") == place("silent") == place("fires") < top
+        assert bottom < place("tick-0") < place("axis")
+    if picture == "firing":
+        (left, top), (_, bottom), _ = path_points(page.read(f"{here}/frame", "d"))
+        for k, words in enumerate("0½1"):
+            assert page.read(f"{here}/level-{k}") == words
+            assert place(f"level-{k}", "x") < left
+            assert abs(place(f"level-{k}") - 4 - (bottom + (top - bottom) * k / 2)) < ROOM, f"{words} has another place"
+        assert page.read(f"{here}/axis") == "number of tokens n"
+        assert place("here-name") < top
+        (_, upper), (_, lower) = path_points(page.read(f"{here}/here", "d"))
+        assert (upper < top, lower) == (True, bottom)
+        assert bottom < place(page.names(f"{here}/tick-")[0].removeprefix(f"{here}/")) < place("axis")
 
 
 def check_inside(page, here, width, height):
@@ -455,6 +524,10 @@ def bells(point, a, kernel):
 def check_bells(page, here, point, kernel, said):
     """Compare the bells, the threshold, what the mark adds, and the columns."""
     axis = ticks(page, here, lambda text: float(text.replace("−", "-")))
+    words = [page.read(name).replace("−", "-") for name in page.names(f"{here}/tick-")]
+    numbers = sorted(map(float, words))
+    assert len(numbers) in (3, 5)
+    assert f"{numbers[-1] / (len(numbers) // 2):e}"[:8] in ("1.000000", "2.000000", "5.000000"), f"{here}: {words}"
     N, tau = point["d"] - 3, float(Fraction(point["c"]) + Fraction(point["gap"]))
     bases = [path_points(page.read(f"{here}/base-{j}", "d"))[0] for j in range(8)]
     for i, a in strengths(point):
@@ -604,7 +677,8 @@ def check_network(page, here, point, kernel, said):
 
 def check_firing(page, here, point, kernel, said):
     """Compare the curves against n, and the point where the page is on them."""
-    x = ticks(page, here, lambda text: float(mpmath.log10(spoken(text))))
+    x = ticks(page, here, lambda text: 1.0 if text == "10" else float(mpmath.log10(spoken(text))))
+    assert 2 <= len(page.names(f"{here}/tick-")) <= 5
     (left, top), (_, bottom), (right, _) = path_points(page.read(f"{here}/frame", "d"))
     y = Axis({0: bottom, 1: top})
     n, place = point["n"], x.at(mpmath.log10(point["n"]))
@@ -613,6 +687,7 @@ def check_firing(page, here, point, kernel, said):
     says(page.read(f"{here}/here-name").removeprefix("n = "), mpmath.mpf(n), 8 if n < 10**7 else 3)
     flipped = page.read(f"{here}/here-name", "class") == "before"
     assert (page.number(f"{here}/here-name", "x") < place) == flipped
+    assert flipped == (place > (left + right) / 2), "the words beside n stand on the side with less room"
     length, *chances = match(r": at n = (.*) the network fires with probability (.*) on D₁ and (.*) on D₀\.", said)
     assert length == page.read(f"{here}/here-name").removeprefix("n = ")
     ends = []
@@ -620,6 +695,8 @@ def check_firing(page, here, point, kernel, said):
         p, rest = fires_and_silent(point, a, kernel)
         says_chance(chances[1 - i], p, rest)
         dot, curve = f"{here}/dot-{i}", f"{here}/curve-{i}"
+        assert page.read(dot, "class") == f"dot {('weak', 'strong')[i]}"
+        assert page.read(curve, "class") == f"curve {('weak', 'strong')[i]}"
         same(page.read(dot, "data-value"), law_of(point, a, kernel).fires(point["m"]), lambda p=p: p)
         x.meets(page.read(dot, "cx"), mpmath.log10(n))
         y.meets(page.read(dot, "cy"), p)
@@ -636,6 +713,7 @@ def check_firing(page, here, point, kernel, said):
                 at = law_of(point, a, kernel, length).fires(point["m"])
                 same(text, at, lambda length=length, a=a: fires_and_silent(point | {"n": length}, a, kernel)[0])
         label = page.number(f"{here}/label-{i}", "y")
+        assert abs(label - 4 - points[-1][1]) < 17, f"{here}/label-{i} is far from the end of its line"
         ends.append((points[-1][1], label))
         assert page.number(f"{here}/label-{i}", "x") > right
     (weak, weak_label), (strong, strong_label) = ends
@@ -705,8 +783,8 @@ def check_fields(page, point):
         assert abs(float(left) - place) < ROOM
         assert_rounded(page.read(handle, "aria-valuenow"), tau, 6)
         assert page.read(handle, "aria-valuetext") == f"τ = {page.read(handle, 'aria-valuenow')} √log n"
-        assert page.number(handle, "aria-valuemin") == float(Fraction(point["c"]))
-        assert page.number(handle, "aria-valuemax") >= page.number(handle, "aria-valuenow") - 1e-6
+        assert page.number(handle, "aria-valuemin") == (c := float(Fraction(point["c"])))
+        assert page.number(handle, "aria-valuemax") == max(page.number(handle, "aria-valuenow"), c + 1)
     if len(kernels(point)) == 2:
         for attribute in ("style", "aria-valuenow", "aria-valuetext", "aria-valuemin", "aria-valuemax"):
             page.read("handle/2", attribute)  # in a panel that is hidden

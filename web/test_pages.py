@@ -316,6 +316,56 @@ def test_a_mark_of_the_map_shows_its_name_and_its_lines_both_ways(tab):
     assert tab.problems == []
 
 
+def test_every_name_of_the_map_has_room(tab):
+    page = tab.open("chapters/map.html")
+    for place in page.locator(".claims-map svg").all():
+        cut = place.evaluate(
+            """drawing => [...drawing.querySelectorAll("a[data-id]")].filter(mark => {
+                mark.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+                const { left, right, top } = drawing.querySelector("text.name").getBoundingClientRect();
+                const box = drawing.getBoundingClientRect();
+                const circle = mark.querySelector("circle").getBoundingClientRect();
+                const beside = left <= circle.right + 1 && right >= circle.left - 1 && top < circle.top;
+                return left < box.left || right > box.right || top < box.top || !beside;
+            }).map(mark => mark.dataset.id)"""
+        )
+        assert cut == [], "the names of these marks are cut off, or stand elsewhere"
+    assert tab.problems == []
+
+
+def test_the_first_touch_of_a_mark_shows_its_name_and_the_second_one_follows_it(browser):
+    tab = Tab(browser, viewport={"width": 1280, "height": 900}, has_touch=True)
+    page = tab.open("chapters/map.html")
+    drawing = page.locator(".claims-map svg").first
+    one, other = (drawing.locator("a[data-id]").nth(number) for number in (0, 1))
+    for mark in (one, other):
+        mark.locator("circle").first.tap()
+        assert drawing.locator("text.name").text_content() == mark.get_attribute("data-id")
+        assert page.url.endswith("/chapters/map.html")
+    target = other.get_attribute("href")
+    other.locator("circle").first.tap()
+    page.wait_for_url(f"**/{target}")
+    assert tab.problems == []
+
+
+def test_what_goes_on_fades_on_the_side_where_it_does(tab):
+    page = tab.open("chapters/ledger.html")
+    page.set_viewport_size({"width": 400, "height": 900})
+    box = page.locator(".book-table").filter(visible=True).first
+    most = box.evaluate("e => e.scrollWidth - e.clientWidth")
+    assert most > 100
+    for left, sides in ((0, "right"), (most // 2, "left right"), (most, "left"), (0, "right")):
+        box.evaluate("(e, left) => { e.scrollLeft = left; }", left)
+        page.wait_for_function(
+            "([e, sides]) => e.dataset.goesOn === sides", arg=[box.element_handle(), sides], timeout=5000
+        )
+        assert box.evaluate("e => getComputedStyle(e).maskImage") != "none"
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("document.querySelectorAll('.book-table').forEach(e => { e.style.width = '20000px'; })")
+    page.wait_for_function("e => e.dataset.goesOn === ''", arg=box.element_handle(), timeout=5000)
+    assert tab.problems == []
+
+
 def test_the_copy_button_copies_the_cell(tab):
     page = tab.open("chapters/main-theorem.html")
     cell = page.locator("article div.highlight", has=page.locator("button.copybtn")).nth(2)

@@ -144,10 +144,17 @@ def test_common_namespace_rejects_mixed_devices():
         arrays.common_namespace(A=array_api_strict.ones(1), x=other)
 
 
-@pytest.mark.parametrize("array", [np.ones(2, complex), np.ones(2, bool)])
-def test_common_namespace_rejects_what_is_not_real(array):
-    with pytest.raises(TypeError, match=f"A: dtype {array.dtype}, must be real"):
-        arrays.common_namespace(A=array)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8"])
+def test_common_namespace_is_that_of_real_arrays(xp, dtype):
+    found = arrays.common_namespace(A=xp.ones(2, dtype=getattr(xp, dtype)), x=xp.ones(1))
+    assert type(found.ones(1)) is type(xp.ones(1))
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64", "bool"])
+def test_common_namespace_rejects_what_is_not_real(xp, dtype):
+    array = xp.ones(2, dtype=getattr(xp, dtype))
+    with pytest.raises(TypeError, match=f"^A: dtype \\S*{dtype}, must be real \\(floating or integer\\)$"):
+        arrays.common_namespace(x=xp.ones(1), A=array)
 
 
 def test_require_shape_accepts_a_named_length_and_rejects_a_wrong_one():

@@ -1,6 +1,7 @@
 """One verb writes the public address wherever it belongs; until then there is none, in any file or on any page."""
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -205,6 +206,36 @@ def test_a_disk_that_cannot_be_written_is_one_sentence(place, monkeypatch, capsy
     assert address.main(GITHUB) == 2
     assert "No space left on device" in capsys.readouterr().err
     assert contents(place) == before
+
+
+def test_a_file_that_was_changed_in_between_is_named_and_the_others_are_stored(place, monkeypatch, capsys):
+    monkeypatch.setattr(address, "finish", lambda: ["README.md"])
+    monkeypatch.setattr(address, "store", lambda texts: ["CITATION.cff"] if texts == rewritten(GITHUB, place) else [])
+    assert address.main(GITHUB) == 2
+    out, err = capsys.readouterr()
+    left = "changed since the run that was to replace it, so it was left alone"
+    assert err.splitlines() == [f"README.md: {left}", f"CITATION.cff: {left}"]
+    assert out.startswith(f"{GITHUB} stands in 5 files: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "half_done", "status", "said"),
+    [
+        (["-h"], False, 0, (f"{address.USAGE}\n", "")),
+        ([GITHUB], False, 130, ("", "Interrupted: all files hold one address.\n")),
+        ([GITHUB], True, 130, ("", f"Interrupted: {files.PENDING}.\n")),
+    ],
+)
+def test_as_a_program_it_says_after_ctrl_c_what_is_stored(monkeypatch, capsys, words, half_done, status, said):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "finish", interrupted)
+    monkeypatch.setattr(files, "pending", lambda: half_done)
+    monkeypatch.setattr(sys, "argv", ["address.py", *words])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(address.__file__, run_name="__main__")
+    assert (ended.value.code, capsys.readouterr()) == (status, said)
 
 
 # The first cell

@@ -4,6 +4,7 @@ import ast
 import json
 import sys
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 
@@ -87,3 +88,49 @@ def test_an_attention_is_judged_in_a_process_of_its_own_and_its_last_words_are_k
     assert row["card"] is None
     assert "importing 'no_such_module' raises ModuleNotFoundError" in row["not tried"]
     assert cards_text([row])
+
+
+@pytest.mark.parametrize(
+    ("code", "out", "err", "card", "reason"),
+    [
+        (0, 'PyTorch warns\nand warns\n{"lines": [1]}\n', "and warns\n", {"lines": [1]}, None),
+        (1, '{"lines": [1]}\n', "Traceback\nValueError: why\n\n", None, "ValueError: why"),
+        (-9, "", " \n", None, "it ended without a word"),
+    ],
+)
+def test_the_last_line_is_the_card_or_the_reason(monkeypatch, code, out, err, card, reason):
+    ran = []
+    monkeypatch.setattr(
+        tool.subprocess,
+        "run",
+        lambda command, cwd, **_: (
+            ran.append((command, cwd)) or SimpleNamespace(returncode=code, stdout=out, stderr=err)
+        ),
+    )
+    assert tool.judged("mine", "a:b", ("no-such-package",), 5) == {
+        **{"attention": "mine", "adapter": "a:b", "packages": {"no-such-package": None}},
+        **{"card": card, "not tried": reason},
+    }
+    assert ran == [([sys.executable, "-c", tool.JUDGE, "a:b", "mine", "5"], ROOT / "examples")]
+
+
+def test_with_adapters_the_others_keep_their_rows_and_what_has_none_is_judged(monkeypatch, capsys):
+    def row(adapter, card=None, reason="it failed"):
+        return {"attention": adapter[0], "adapter": adapter, "packages": {}, "card": card, "not tried": reason}
+
+    first = {"lines": [{"name": "sees", "verdict": "yes"}, {"name": "recalls", "verdict": "no"}]}
+    made = {"a:1": row("a:1", first, None), "c:1": row("c:1"), "d:1": row("d:1", first, None)}
+    kept, stored = [row("a:1"), row("b:1", {"lines": []}, None), row("old:1")], []
+    monkeypatch.setattr(tool, "ADAPTERS", tuple((name[0], name, ()) for name in ("a:1", "b:1", "c:1", "d:1")))
+    monkeypatch.setattr(tool, "NOT_TRIED", (("mine", (), "it needs a GPU"),))
+    monkeypatch.setattr(tool, "read_cards", lambda: kept)
+    monkeypatch.setattr(tool, "judged", lambda name, adapter, packages, seconds: made[adapter])
+    monkeypatch.setattr(tool, "cards_text", list)
+    monkeypatch.setattr(tool, "store", lambda contents: stored.extend(contents.values()))
+    last = LEFT_OUT | {"packages": {}, "adapter": ""}
+    assert tool.main(["a:1", "d:1"]) == 1  # c has no card
+    assert capsys.readouterr().out == "a: sees yes, recalls no\nc: it failed\nd: sees yes, recalls no\n"
+    assert stored.pop() == [made["a:1"], kept[1], made["c:1"], made["d:1"], last]
+    kept.append(row("c:1", {"lines": []}, None))
+    assert tool.main(["d:1"]) == 1  # a kept its row, which has none either
+    assert tool.main(["a:1"]) == 0  # what cannot be tried does not count

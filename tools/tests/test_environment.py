@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -59,6 +60,26 @@ def test_cupy_comes_without_cudas_libraries():
     assert environment.cupy().startswith("cupy-cuda12x>=")
 
 
+@pytest.mark.parametrize("module", ["ensurepip", "venv"])
+def test_a_python_without_all_its_modules_is_said(monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    assert environment.missing() == (
+        f"Python's {module} module is missing (on Debian and Ubuntu: apt install python3-venv); "
+        "the environment cannot be made without it."
+    )
+
+
+@pytest.mark.parametrize(("version", "status"), [((3, 11, 0), 0), ((3, 10, 9), 1)])
+def test_without_a_folder_only_the_age_of_python_is_told(monkeypatch, capsys, version, status):
+    monkeypatch.setattr("sys.version_info", version)
+    monkeypatch.setattr("sys.argv", ["environment.py"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(environment.__file__, run_name="__main__")
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (status, "")
+    assert err.startswith("This project needs Python 3.11 or newer, but ") if status else err == ""
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """Let environments be made in a folder of their own, by an installer that only writes down what it is to do."""
@@ -66,7 +87,9 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "requirements.lock").write_text("one")
     monkeypatch.setattr(environment, "ROOT", str(tmp_path))
     monkeypatch.setattr(environment, "VENV", [*environment.VENV, "--without-pip"])
-    monkeypatch.setattr(environment, "LAST", "")
+    monkeypatch.setattr(
+        environment, "LAST", "import os, sys; print(os.path.basename(sys.prefix), file=open('last', 'a'))"
+    )
     monkeypatch.setattr(
         environment, "installs", lambda kind, python, extras: [[sys.executable, "-c", INSTALL, *extras]]
     )
@@ -89,6 +112,7 @@ def test_an_environment_grows_and_what_it_has_is_not_installed_again(project, ca
         (project / ".venv/mine").touch()  # stays, so the folder is not made anew
     assert installed(project) == ["book", "book lab", "dev"]
     assert (project / ".venv/.gitignore").read_text() == "*\n"
+    assert (project / "last").read_text().splitlines() == [".venv"] * 3
     out = capsys.readouterr().out
     assert out.splitlines() == [
         "Making .venv with the extra book (the first time takes a minute or two) ...",

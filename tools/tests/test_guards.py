@@ -121,11 +121,15 @@ def followed():
 
 RUN_BY_NO_TEST = [
     ".ci/run",
+    ".gitignore",
     "CHANGELOG.md",
     "CITATION.cff",
     "Makefile",
     "_config.yml",
+    "assets/book.css",
+    "chapters/ruff.toml",
     "environment.yml",
+    "pyproject.toml",
     "references.bib",
 ]
 RUN_BY_NO_TEST += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".github").rglob("*") if path.is_file())
@@ -142,7 +146,7 @@ def words():
     files = {name.removeprefix("chapters/"): text for name, text in prose().items() if name.endswith(".md")}
     apart = guards.entries_of(files.pop("glossary.md"), files.pop("symbols.md"))
     pages = [part for item in files.items() for part in guards.sections_of(*item).items()]
-    paths = [*(ROOT / "lib/attnsep").rglob("*.py"), *(ROOT / "assets").rglob("*.js")]
+    paths = [*(ROOT / "lib/attnsep").rglob("*.py"), *(ROOT / "tools").glob("*.py"), *(ROOT / "assets").rglob("*.js")]
     inside = sorted(path.relative_to(ROOT).as_posix() for path in paths)
     texts = {name: read(name) for name in RUN_BY_NO_TEST + inside}
     texts = {name: WRITTEN.sub("", text) for name, text in texts.items()}

@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 import stat
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -44,8 +46,9 @@ def test_the_copy_and_its_surroundings(ran, tmp_path, capsys):
     (outside / hostile.NAME / ".venv").mkdir()
     assert hostile.main(["check", "book", "--folder", str(outside)]) == 3
     ((command, options),) = ran
-    assert command[-2:] == ["check", "book"]
+    assert command == ["sh", "-c", 'exec "$@" <&-', "sh", "make", f"PYTHON={sys.executable}", "check", "book"]
     assert options["user"] == os.geteuid(), "make runs as another user than the one who is not root"
+    assert options["umask"] == 0o077
     assert options["cwd"] == outside / hostile.NAME
     names = {path.name for path in options["cwd"].iterdir()}
     assert {"Makefile", "lib", "tools", "chapters", ".venv"} <= names
@@ -56,7 +59,10 @@ def test_the_copy_and_its_surroundings(ran, tmp_path, capsys):
     assert stat.S_IMODE(home.stat().st_mode) == 0o555
     assert options["env"].keys() >= hostile.SETTINGS.keys()
     assert not [value for value in options["env"].values() if "{" in value]
-    assert "FAILED" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert re.fullmatch(
+        r"--- make check book in hostile surroundings\n--- in hostile surroundings: FAILED, \d+ s\n", out
+    )
 
 
 def test_a_temporary_copy_is_removed(ran, tmp_path, monkeypatch):
@@ -67,7 +73,44 @@ def test_a_temporary_copy_is_removed(ran, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_python_that_only_root_can_run_is_named(monkeypatch, capsys):
-    monkeypatch.setattr(hostile.sys, "executable", "/none/python")
+def test_a_folder_is_made_and_taken_over_and_all_in_it_belongs_to_the_user(ran, tmp_path, monkeypatch, capsys):
+    root, outside, owners = tmp_path / "book", tmp_path / "not/there/yet", {}
+    passed = SimpleNamespace(returncode=0)
+    (root / "lib").mkdir(parents=True)
+    (root / "lib/a.py").touch()
+    monkeypatch.setattr(hostile, "ROOT", root)
+    monkeypatch.setattr(hostile, "somebody", lambda: {"user": 7, "group": 8})
+    monkeypatch.setattr(hostile.os, "chown", lambda path, *ids, **options: owners.update({str(path): (ids, options)}))
+    monkeypatch.setattr(hostile.os, "environ", {"PIP_NO_INDEX": "1", "http_proxy": "here", "LANG": "de", "MINE": "1"})
+    monkeypatch.setattr(hostile.subprocess, "run", lambda *_, **options: ran.append(options) or passed)
+    for _ in range(2):
+        assert hostile.main(["--folder", str(outside)]) == 0
+        assert "--- in hostile surroundings: passed, " in capsys.readouterr().out
+    odd = outside / "odd place"
+    assert ran[1]["env"] == {
+        **{"PATH": os.defpath, "HOME": str(outside / "home"), "PIP_NO_INDEX": "1", "http_proxy": "here"},
+        **{name: value.replace("{odd}", str(odd)) for name, value in hostile.SETTINGS.items()},
+    }
+    assert [path.name for path in odd.iterdir()] == ["unexpected.py"]
+    assert owners == dict.fromkeys(map(str, [outside, *outside.rglob("*")]), ((7, 8), {"follow_symlinks": False}))
+    assert str(outside / hostile.NAME / "lib/a.py") in owners
+
+
+@pytest.mark.parametrize(("number", "found"), [(0, {"user": 7, "group": 8, "extra_groups": []}), (1000, {})])
+def test_root_becomes_nobody_and_everybody_else_stays(monkeypatch, number, found):
+    nobody = SimpleNamespace(pw_uid=7, pw_gid=8)
+    monkeypatch.setattr(hostile.os, "geteuid", lambda: number)
+    monkeypatch.setattr(hostile.pwd, "getpwnam", {"nobody": nobody}.__getitem__)
+    assert hostile.somebody() == found
+
+
+@pytest.mark.parametrize("python", ["/none/python", shutil.which("false")], ids=["none", "one that fails"])
+def test_a_python_that_only_root_can_run_is_named(monkeypatch, capsys, python):
+    monkeypatch.setattr(hostile, "somebody", dict)
+    monkeypatch.setattr(hostile.sys, "executable", python)
     assert hostile.main([]) == 2
-    assert "cannot run /none/python. Name another one" in capsys.readouterr().err
+    assert f"cannot run {python}. Name another one" in capsys.readouterr().err
+
+
+def test_the_python_that_runs_this_can_be_run():
+    assert hostile.cannot({}) is None

@@ -106,10 +106,11 @@ def test_a_chapter_that_left_the_book_leaves_unless_it_was_changed(book, copies)
     lab.refresh(book, copies)
     write_chapter(copies / "two.ipynb", "2 + 5", "7")
     (copies / "own.ipynb").write_text("{}")
-    for name in ("one", "two"):
-        (book / f"{name}.ipynb").unlink()
+    (copies / "page.md").unlink()  # the reader removed it, too
+    for name in ("one.ipynb", "two.ipynb", "page.md"):
+        (book / name).unlink()
     assert lab.refresh(book, copies) == []
-    assert {path.name for path in copies.iterdir()} == {"two.ipynb", "own.ipynb", "page.md", lab.RECORD}
+    assert {path.name for path in copies.iterdir()} == {"two.ipynb", "own.ipynb", lab.RECORD}
 
 
 def test_a_new_chapter_does_not_replace_a_readers_file_of_that_name(book, copies):
@@ -164,11 +165,16 @@ def test_the_address_is_printed_with_its_token_and_ctrl_c_ends_the_server(tmp_pa
     assert "Here it is.\n\n    http://localhost:8889/lab/tree/index.ipynb?token=secret\n" in out
 
 
-def test_a_server_that_cannot_start_is_a_failure(tmp_path, monkeypatch):
-    monkeypatch.setattr(lab, "JUPYTERLAB", ("-c", "raise SystemExit(3)"))
+@pytest.mark.parametrize(
+    ("program", "status"), [("raise SystemExit(3)", 3), ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 0)]
+)
+def test_a_server_that_cannot_start_is_a_failure_and_one_that_is_ended_before_is_none(
+    tmp_path, monkeypatch, program, status
+):
+    monkeypatch.setattr(lab, "JUPYTERLAB", ("-c", program))
     monkeypatch.setattr(lab.signal, "signal", lambda number, handler: None)
     monkeypatch.setattr(lab, "surroundings", lambda: {"JUPYTER_RUNTIME_DIR": str(tmp_path)})
-    assert lab.serve(tmp_path, "index.ipynb", "Here it is.") == 3
+    assert lab.serve(tmp_path, "index.ipynb", "Here it is.") == status
 
 
 def test_the_verb_opens_copies_or_the_chapters_themselves(tmp_path, monkeypatch, capsys):

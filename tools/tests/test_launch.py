@@ -70,23 +70,39 @@ def pretend(monkeypatch, *lists):
     return commands
 
 
-def test_what_a_notebook_installed_is_removed_again(monkeypatch):
+def test_what_a_notebook_installed_is_removed_again(monkeypatch, capsys):
     commands = pretend(monkeypatch, {"numpy"}, {"numpy", "attnsep", "sympy"}, {"numpy", "attnsep"})
     assert launch.main(".venv-colab", "index", "gpu") == 0
     assert [command[-2:] for command in commands] == [["attnsep", "sympy"], ["-y", "attnsep"]]
+    assert capsys.readouterr() == ("2 chapters opened alone, 0 problems\n", "")
 
 
 def test_a_first_cell_that_installs_nothing_is_a_problem(monkeypatch, capsys):
     pretend(monkeypatch, {"numpy"}, {"numpy", "other"})
     assert launch.main(".venv-colab", "index") == 1
-    assert "index: the first cell did not install attnsep" in capsys.readouterr().err
+    assert capsys.readouterr() == (
+        "1 chapters opened alone, 1 problems\n",
+        "index: the first cell did not install attnsep\n",
+    )
 
 
 def test_the_library_must_not_be_there_before(monkeypatch, capsys):
     pretend(monkeypatch, {"numpy", "attnsep"})
     assert launch.main(".venv-colab", "index") == 2
     assert "has attnsep already" in capsys.readouterr().err
-    assert launch.main(".venv-colab", "no-such-chapter") == 2
+    for chapters in (["no-such-chapter"], ["index", "no-such-chapter"]):
+        assert launch.main(".venv-colab", *chapters) == 2
+        assert capsys.readouterr() == ("", f"{', '.join(chapters)}: must be names of chapters\n")
+
+
+def test_the_packages_are_those_that_pip_lists(monkeypatch):
+    def run(command, **options):
+        assert (command, options["check"]) == (["python", "-m", "pip", "list", "--format=freeze"], True)
+        listed = "numpy==2.0\nattnsep==0.1.0\n"
+        return SimpleNamespace(stdout=listed if options.get("text") else listed.encode())
+
+    monkeypatch.setattr(launch.subprocess, "run", run)
+    assert launch.installed("python") == {"numpy", "attnsep"}
 
 
 ADDRESSES = pytest.mark.parametrize(
@@ -98,8 +114,11 @@ ADDRESSES = pytest.mark.parametrize(
 def test_git_answers_for_the_public_address_or_for_a_made_up_one(monkeypatch, tmp_path, known, address):
     monkeypatch.setattr(launch, "address", lambda: known)
     monkeypatch.setattr(launch.os, "environ", {})
-    monkeypatch.setattr(launch.subprocess, "run", lambda command, **options: None)
+    ran = []
+    monkeypatch.setattr(launch.subprocess, "run", lambda command, check, **_: ran.append((command, check)))
     launch.prepare("python", tmp_path)
+    assert ran == [(["python", "-m", "ipykernel", "install", "--prefix", tmp_path, "--name", "colab"], True)]
+    assert launch.os.environ["JUPYTER_PATH"] == f"{tmp_path}/share/jupyter"
     assert launch.os.environ["GIT_CONFIG_KEY_0"] == f"url.{ROOT.as_uri()}.insteadOf"
     assert launch.os.environ["GIT_CONFIG_VALUE_0"] == address
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -11,7 +13,8 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 
 from tools import notebooks
-from tools.files import ROOT
+from tools.address import address, launch_source
+from tools.files import CHAPTERS, PENDING, ROOT
 
 FIGURE = """\
 import matplotlib.pyplot as plt
@@ -31,6 +34,12 @@ HOSTILE = {
 }
 
 
+@pytest.fixture(autouse=True)
+def no_record_named(monkeypatch):
+    """A run names its record in this process, for its kernels: tests that come later must not read it."""
+    monkeypatch.setenv("ATTNSEP_RECORD", "")
+
+
 def notebook(*sources):
     return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
 
@@ -43,6 +52,78 @@ def test_kernels_inherit_nothing_that_changes_a_page(monkeypatch, tmp_path):
     assert HOSTILE.keys() & found.keys() == set()
     assert found.items() >= kept.items()
     assert found.items() >= {"IPYTHONDIR": str(tmp_path), "PATH": os.environ["PATH"]}.items()
+
+
+def outputs():
+    """Return what a cell puts out in pieces."""
+    pieces = [
+        *(("stdout", text) for text in "abc"),
+        ("stderr", "d"),
+        ("stderr", "e"),
+        None,
+        ("stdout", "f"),
+        None,
+        None,
+    ]
+    return [
+        nbformat.v4.new_output("stream", name=piece[0], text=piece[1])
+        if piece
+        else nbformat.v4.new_output("display_data", {"text/plain": "x"})
+        for piece in pieces
+    ]
+
+
+def test_a_chapter_is_kept_with_one_first_cell_and_streams_in_one_piece(monkeypatch, tmp_path):
+    """However often it runs, and whatever another program wrote about its kernel."""
+    cells = [
+        nbformat.v4.new_markdown_cell("# Title"),
+        *notebook("first").cells,
+        nbformat.v4.new_markdown_cell("between"),
+        *notebook("second").cells,
+    ]
+    path, clients, surroundings = tmp_path / "chapter.ipynb", [], []
+    metadata = {"kernelspec": {"name": "mine", "display_name": "Mine"}, "colab": {}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), path)
+    monkeypatch.setenv("COLUMNS", "40")
+
+    class Client:
+        def __init__(self, notebook, **options):
+            self.notebook = notebook
+            clients.append(options)
+
+        def execute(self, env):
+            surroundings.append((env.get("COLUMNS"), env["MATPLOTLIBRC"], os.listdir(env["IPYTHONDIR"])))
+            for cell in self.notebook.cells:
+                if cell.cell_type == "code" and cell.source == "second":
+                    cell.outputs = outputs()
+
+    monkeypatch.setattr(notebooks, "NotebookClient", Client)
+    text = notebooks.executed(path)
+    path.write_text(text, encoding="utf-8")
+    assert notebooks.executed(path) == text
+    page = nbformat.reads(text, as_version=4)
+    assert [(cell.cell_type, cell.source) for cell in page.cells] == [
+        ("markdown", "# Title"),
+        ("code", launch_source(address())),
+        ("code", "first"),
+        ("markdown", "between"),
+        ("code", "second"),
+    ]
+    assert (page.cells[1].id, page.cells[1].metadata) == ("launch", {"tags": ["remove-cell"]})
+    assert [(found.get("name"), found.get("text")) for found in page.cells[4].outputs] == [
+        ("stdout", "abc"),
+        ("stderr", "de"),
+        (None, None),
+        ("stdout", "f"),
+        (None, None),
+        (None, None),
+    ]
+    assert page.metadata == {"kernelspec": notebooks.KERNEL, "language_info": {"name": "python"}}
+    assert text.endswith("}\n")
+    assert surroundings == [(None, os.devnull, [])] * 2
+    for options in clients:
+        assert (options["kernel_name"], options["resources"]) == ("python3", {"metadata": {"path": tmp_path}})
+        assert (options["record_timing"], "allow_errors" in options) == (False, False)
 
 
 @pytest.mark.slow
@@ -103,6 +184,90 @@ def test_what_a_guard_objects_to_is_not_stored(monkeypatch, tmp_path, capsys, ou
     assert ("index, code cell 1: writes to stderr" in said) == ("Nothing was stored." in said) == bool(status)
 
 
+@pytest.mark.parametrize("interrupted", [False, True])
+@pytest.mark.parametrize(
+    ("chapter", "pictures"),
+    [
+        ("index", ["index"]),
+        ("your-own-attention", ["index", "your-own-attention"]),
+        (None, ["index", "your-own-attention"]),
+    ],
+)
+@pytest.mark.parametrize("kept", [[], ["README.md"]])
+def test_all_that_shows_a_run_is_stored_at_once(monkeypatch, tmp_path, capsys, interrupted, chapter, pictures, kept):
+    """Each page reads the new record; what an interrupted run left is completed first."""
+    stored, asked = [], []
+
+    def shown(*what):
+        return f"{what} shows {Path(os.environ['ATTNSEP_RECORD']).read_text(encoding='utf-8')}"
+
+    monkeypatch.setenv("ATTNSEP_RECORD", str(tmp_path / "another.json"))
+    for name, stand_in in {
+        "pending": lambda: interrupted,
+        "finish": lambda: asked.append("finish") or (["chapters/edited.ipynb"] if interrupted else []),
+        "verify": lambda **options: asked.append(options) or [SimpleNamespace(as_expected=True)],
+        "record_text": lambda evidence: f"the record of {len(evidence)} claims",
+        "ratchet_with": lambda record, reasons: (f"the ratchet with {record}, {reasons}", []),
+        "executed": lambda path: shown(path.stem),
+        "unfit": lambda path, text: [],
+        "picture": lambda text, name: f"{name} of {text}",
+        "status_line": lambda: shown("README"),
+        "with_status": lambda readme, sentence: sentence,
+        "store": lambda texts: stored.append(texts) or kept,
+    }.items():
+        monkeypatch.setattr(notebooks, name, stand_in)
+    assert notebooks.main(chapter, ["a: why"]) == int(bool(kept))
+    assert asked == ["finish", {"progress": True, "jobs": 2}]
+    record = "the record of 1 claims"
+    names = sorted(
+        {chapter, *notebooks.READ_THE_RECORD} if chapter else [path.stem for path in CHAPTERS.glob("*.ipynb")]
+    )
+    pages = {name: f"{(name,)} shows {record}" for name in names}
+    assert stored == [
+        {CHAPTERS / f"{name}.ipynb": text for name, text in pages.items()}
+        | {ROOT / "assets" / f"{name}.png": f"{notebooks.PICTURES[name]} of {pages[name]}" for name in pictures}
+        | {ROOT / "README.md": f"{('README',)} shows {record}"}
+        | {notebooks.ratchet_path().with_name("record.json"): record}  # and not where the environment said
+        | {notebooks.ratchet_path(): f"the ratchet with {record}, {['a: why']}"}
+    ]
+    left = [*(["chapters/edited.ipynb"] if interrupted else []), *kept]
+    assert capsys.readouterr() == (
+        f"{len(names)} chapters, the record, the ratchet and the README's status line stored.\n",
+        "Completing what an interrupted run had begun to store.\n" * interrupted
+        + "".join(f"{name}: changed since the run that was to replace it, so it was left alone\n" for name in left),
+    )
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "words", "status", "said"),
+    [
+        (False, [], 130, "Interrupted: what is stored comes from one run.\n"),
+        (True, [], 130, f"Completing what an interrupted run had begun to store.\nInterrupted: {PENDING}.\n"),
+        (False, ["no-such-chapter"], 2, "CHAPTER=no-such-chapter: must be one of "),
+    ],
+)
+def test_the_command_says_how_it_ended(monkeypatch, capsys, interrupted, words, status, said):
+    """While claims are verified, somebody interrupts it."""
+    commands = []
+
+    def verify(**options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("attnsep.claims.verify", verify)
+    monkeypatch.setattr("tools.files.pending", lambda: interrupted)
+    monkeypatch.setattr("tools.files.finish", list)
+    monkeypatch.setattr("tools.places.writable_places", lambda: {"MPLCONFIGDIR": "there"})
+    monkeypatch.setenv("MPLCONFIGDIR", "here")
+    monkeypatch.setattr(subprocess, "run", lambda command, **options: commands.append(command))
+    monkeypatch.setattr(sys, "argv", ["tools.notebooks", *words])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(notebooks.__file__, run_name="__main__")
+    assert (end.value.code, os.environ["MPLCONFIGDIR"]) == (status, "there")
+    assert commands == [[sys.executable, "-c", "import matplotlib.font_manager"]]  # which lists the fonts aloud
+    told = capsys.readouterr()
+    assert (told.out, told.err if status == 130 else told.err[: len(said)]) == ("", said)
+
+
 @pytest.mark.parametrize("chapter", ["index", None])
 @pytest.mark.parametrize("what", ["a claim", "a cell"])
 def test_nothing_is_stored_after_a_failure(monkeypatch, capsys, chapter, what):
@@ -116,8 +281,8 @@ def test_nothing_is_stored_after_a_failure(monkeypatch, capsys, chapter, what):
         return nbformat.writes(notebook("x = 1"))
 
     if what == "a claim":
-        claim = SimpleNamespace(id="tensor-trick")
-        failed.append(SimpleNamespace(as_expected=False, claim=claim, line="Refuted"))
+        for id, expected in (("tensor-trick", False), ("lemma-4-1", True), ("one-query", False)):
+            failed.append(SimpleNamespace(as_expected=expected, claim=SimpleNamespace(id=id), line="Refuted"))
     monkeypatch.setattr(notebooks, "verify", lambda **options: failed)
     monkeypatch.setattr(notebooks, "record_text", lambda evidence: "[]")
     monkeypatch.setattr(notebooks, "ratchet_with", lambda record, reasons: ("", []))
@@ -126,7 +291,11 @@ def test_nothing_is_stored_after_a_failure(monkeypatch, capsys, chapter, what):
     monkeypatch.setattr(notebooks, "picture", lambda text, name: b"")
     monkeypatch.setattr(notebooks, "store", lambda texts: pytest.fail("stored"))
     assert notebooks.main(chapter) == 1
-    assert capsys.readouterr().err.rstrip().endswith("; nothing was stored.")
+    said = {
+        "a claim": "tensor-trick: Refuted\none-query: Refuted\nA claim is not as expected; nothing was stored.\n",
+        "a cell": "index.ipynb: x\nA cell failed; nothing was stored.\n",
+    }
+    assert capsys.readouterr() == ("", said[what])
     assert [path.stem for path in executed[-1:]] == (["index"] if what == "a cell" else [])
 
 

@@ -1,5 +1,6 @@
 """The tool that says how small a change of a statement's number, and which faults of functions, a check notices."""
 
+import ast
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -64,6 +65,28 @@ def test_numbers_of_a_statement(text, found):
     assert list(map(str, noticed.numbers(text))) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        *[("2 * 3.5", "7"), ("7 / 10", "7/10"), ("7 / 0", None), ("7 - 1", None), ("n * 2", None), ("2 / n", None)],
+        *[("10**-6", "1/1000000"), ("10**1000", None), ("2**0.5", None), ("-(2 / 4)", "-1/2"), ("-n", None)],
+        *[("Fraction(7)", "7"), ("Fraction('0.7', 2)", "7/20"), ("Fraction(7, 0)", None), ("Fraction(n, 2)", None)],
+        *[
+            ("Fraction()", None),
+            ("Decimal(7)", None),
+            ("'7e2'", None),
+            ("True", None),
+            ("2j", None),
+            ("1e-3", "1/1000"),
+        ],
+    ],
+)
+def test_numbers_that_a_check_writes(text, found):
+    number = noticed.value_of(ast.parse(text, mode="eval").body)
+    assert (number is None) == (found is None)
+    assert number is None or str(number) == found
+
+
 HELD = replace(
     framework.find("mechanism-1-from-three-tokens"),
     statement=r"At $a = 0.7$ the sum is $0.25$, above $0.2$, from $n = 12$ on.",
@@ -86,10 +109,16 @@ def test_what_is_noticed_less_than_before_fails_and_is_not_stored(tmp_path, monk
     monkeypatch.setattr(framework, "claims", lambda: [HELD])
     numbers, functions = dict(EARLY), {NAME: broken.Found(3, 4, 4)}
     monkeypatch.setattr(
-        noticed, "report", lambda claim: [(text, {("m", 1): Fraction(change)}) for text, change in numbers.items()]
+        noticed,
+        "report",
+        lambda claim: [(text, {("a.module", 1): Fraction(change)}) for text, change in numbers.items()],
     )
     monkeypatch.setattr(broken, "report", lambda claim: (functions, True, []))
     assert noticed.main(["--all"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        *(f"{HELD.id}: {number}: module.py:1: {change}" for number, change in EARLY.items()),
+        f"{HELD.id}: {NAME}: 3 of 4 refute, 4 move",
+    ]
     before = noticed.RESULT.read_text()
     assert json.loads(before) == entry(HELD, EARLY)
     numbers["0.25"], functions[NAME] = "1e-3", broken.Found(2, 4, 4)
@@ -110,18 +139,28 @@ def test_a_function_that_is_no_longer_named_is_told():
     assert told == f"one: no longer names {NAME}; 3 of 4 places where it was broken refuted it"
 
 
-def test_without_words_only_what_changed_runs(tmp_path, monkeypatch):
+def test_without_words_only_what_changed_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(noticed, "RESULT", tmp_path / "noticed.json")
-    other = replace(HELD, id="other", tests="its formula stands in the check")
-    monkeypatch.setattr(framework, "claims", lambda: [HELD, other])
+    other, changed, new = (
+        replace(HELD, id=id, tests="its formula stands in the check") for id in ("other", "changed", "new")
+    )
+    monkeypatch.setattr(framework, "claims", lambda: [HELD, other, changed, new])
     tried = []
-    monkeypatch.setattr(noticed, "report", lambda claim: tried.append(f"numbers of {claim.id}") or [])
-    monkeypatch.setattr(broken, "report", lambda claim: tried.append(f"functions of {claim.id}") or ({}, True, []))
-    before = entry(HELD, EARLY) | entry(other, EARLY)
+    monkeypatch.setattr(noticed, "report", lambda claim: tried.append(f"numbers of {claim.id}") or [("12", {})])
+    monkeypatch.setattr(broken, "report", lambda claim: tried.append(f"functions of {claim.id}") or ({}, True, ["1"]))
+    before = entry(HELD, EARLY) | entry(other, EARLY) | entry(changed, EARLY)
     before[HELD.id]["functions"][NAME][0] = "the digest of other code"
+    before["changed"]["check"] = "the digest of another check"
     noticed.RESULT.write_text(json.dumps(before))
     noticed.main([])
-    assert tried == [f"functions of {HELD.id}"]
+    both = [f"{what} of {id}" for id in ("changed", "new") for what in ("numbers", "functions")]
+    assert tried == [f"functions of {HELD.id}", *both]
+    assert capsys.readouterr().out.splitlines() == [
+        f"{HELD.id}: stands: 1",
+        *(line for id in ("changed", "new") for line in (f"{id}: 12: not in the check", f"{id}: stands: 1")),
+    ]
+    found = noticed.stored()
+    assert [found[id]["numbers"] for id in (HELD.id, "other", "new")] == [EARLY, EARLY, {"12": "absent"}]
 
 
 def test_what_the_book_claims_is_noticed_or_the_claim_says_why_not():

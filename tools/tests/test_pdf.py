@@ -11,7 +11,8 @@ HEAD = """<head><link rel="stylesheet" href="../_static/a.css?v=1"><script>windo
 <script src="../_static/mathjax/tex.js?v=2"></script><script src="../_static/other.js"></script></head>"""
 PAGE = """<html>{head}<body><article><h1 id="top">{title}<a class="headerlink" href="#top">#</a></h1>
 <p><a href="#top">up</a><a href="b.html#lemma">there</a><a href="../c.html">out</a><a href="api-x.html">code</a>
-<a href="https://example.org">far</a><button>Copy</button><img src="../_images/f.png" alt="A falling line"></p>
+<a href="https://example.org">far</a><a href="mailto:us@example.org">we</a>
+<a href="//example.org/b.html">too</a><button>Copy</button><img src="../_images/f.png" alt="A falling line"></p>
 <details class="hide"><summary><span>Show the solution</span></summary>4</details>
 <details class="hide"><summary><span>Show code cell source</span></summary>import x</details></article></body></html>"""
 
@@ -30,7 +31,8 @@ def test_ids_and_links_become_those_of_one_page(site):
     assert found["id"] == "chapters/a"
     assert found.h1["id"] == "chapters/a:top"
     links = [a.get("href") for a in found.find_all("a")]
-    assert links == ["#chapters/a:top", "#chapters/b:lemma", "#c", None, "https://example.org"]
+    here = ["#chapters/a:top", "#chapters/b:lemma", "#c", None]
+    assert links == [*here, "https://example.org", "mailto:us@example.org", "//example.org/b.html"]
     assert found.img["src"] == "_images/f.png"
 
 
@@ -78,7 +80,7 @@ def printer(site, monkeypatch):
     """Replace Chromium: printing writes an empty file, and the chapters lie on the given sheets."""
     printed = []
 
-    def runs(*sheets, cut=()):
+    def runs(*sheets, cut=(), root=site):
         found = iter(sheets)
 
         def print_page(page, path):
@@ -86,7 +88,7 @@ def printer(site, monkeypatch):
             path.touch()
             return cut
 
-        monkeypatch.setattr(pdf, "ROOT", site)
+        monkeypatch.setattr(pdf, "ROOT", root)
         monkeypatch.setattr(pdf, "chromium", lambda: "chromium")
         monkeypatch.setattr(pdf, "single_page", lambda root, parts, sheets: str(sheets))
         monkeypatch.setattr(pdf, "print_page", print_page)
@@ -101,11 +103,14 @@ def test_the_second_print_knows_the_pages(printer, site, capsys):
     assert printer({"c": 3}, {"c": 3}) == (0, ["{}", "{'c': 3}"])
     assert (site / "book.pdf").exists()
     assert not (site / "print.html").exists()
-    assert "book.pdf: 2 pages" in capsys.readouterr().out
+    assert capsys.readouterr().out == "book.pdf: 2 pages\n"
+    assert printer({"c": 3}, {"c": 3}, root=site / "chapters")[0] == 0
+    assert capsys.readouterr().out == "../book.pdf: 2 pages\n"
 
 
-def test_page_numbers_that_are_wrong_are_not_written(printer, site):
+def test_page_numbers_that_are_wrong_are_not_written(printer, site, capsys):
     assert printer({"c": 3}, {"c": 4})[0] == 1
+    assert capsys.readouterr() == ("", "The contents' page numbers moved the pages; nothing was written\n")
     assert not (site / "book.pdf").exists()
 
 
@@ -121,11 +126,16 @@ def test_a_printed_book_shows_where_its_chapters_begin(tmp_path):
     if pdf.chromium() is None:
         pytest.skip("there is no Chromium")
     page = tmp_path / "print.html"
-    breaks = '<article id="x/a">one</article><article id="b" style="break-before: page">two{}</article>'
+    first = '<article id="x/a"><h1 style="background: rgb(255, 0, 0)">one</h1></article>'
+    breaks = first + '<article id="b" style="break-before: page">two{}</article>'
     links = '<a href="#x/a">1</a><a href="#b">2</a><script>MathJax = {startup: {promise: 1}}</script>'
     page.write_text(f"<!DOCTYPE html><html><body>{links}{breaks.format('')}</body></html>")
     assert pdf.print_page(page, tmp_path / "book.pdf") == []
     assert pdf.first_sheets(tmp_path / "book.pdf", ["x/a", "b"]) == {"x/a": 1, "b": 2}
+    book = pdf.PdfReader(tmp_path / "book.pdf")
+    assert [entry.title for entry in book.outline] == ["one"]
+    assert book.trailer["/Root"]["/MarkInfo"]["/Marked"]  # which a program that reads aloud needs
+    assert b"1 0 0 rg" in book.pages[0].get_contents().get_data()  # the heading's red ground
     wide = '<div style="overflow: auto"><p style="width: 700px">wide\nwords</p></div>'
     page.write_text(f"<!DOCTYPE html><html><body>{links}{breaks.format(wide)}</body></html>")
     assert pdf.print_page(page, tmp_path / "book.pdf") == ["b: wide words"]

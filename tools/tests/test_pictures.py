@@ -54,6 +54,13 @@ def test_the_edge_of_a_dot_may_move():
     assert found == "picture 1: 21 of 2400 pixels are not as stored, between columns 0 and 20, rows 0 and 0"
 
 
+def test_where_a_picture_differs_is_said():
+    other = WHITE.copy()
+    other[3:5, 10:25] = 0
+    found = pictures.problem([png(WHITE), png(WHITE)], [png(WHITE), png(other)])
+    assert found == "picture 2: 30 of 2400 pixels are not as stored, between columns 10 and 24, rows 3 and 4"
+
+
 @pytest.mark.parametrize(
     ("fresh", "message"),
     [
@@ -75,17 +82,18 @@ def test_swapped_pictures_are_noticed(stored):
     assert pictures.problem(pair, pair[::-1])
 
 
-def test_another_matplotlib_is_said(monkeypatch):
-    monkeypatch.setattr(pictures, "version", lambda name: "3.0")
-    assert pictures.why_not().startswith("matplotlib is 3.0, and requirements.lock has ")
-
-
-def test_the_systems_letters_are_said(monkeypatch):
+def test_another_matplotlib_and_the_systems_letters_are_said(monkeypatch, tmp_path):
     from matplotlib import ft2font
 
-    locked = pictures.why_not()
+    (tmp_path / "requirements.lock").write_text("other-matplotlib==1.0\nmatplotlib==3.1\nmatplotlib-inline==2.0\n")
+    monkeypatch.setattr(pictures, "ROOT", tmp_path)
+    monkeypatch.setattr(pictures, "version", {"matplotlib": "3.0"}.__getitem__)
+    monkeypatch.setattr(ft2font, "__freetype_build_type__", "local")
+    assert pictures.why_not() == "matplotlib is 3.0, and requirements.lock has 3.1"
+    monkeypatch.setattr(pictures, "version", {"matplotlib": "3.1"}.__getitem__)
+    assert pictures.why_not() == ""
     monkeypatch.setattr(ft2font, "__freetype_build_type__", "system")
-    assert "FreeType" in pictures.why_not() or locked
+    assert pictures.why_not() == "matplotlib draws letters with the system's FreeType and not with its own"
 
 
 @pytest.mark.slow

@@ -77,11 +77,24 @@ def test_the_places_of_xdg(monkeypatch, home):
     assert writable_places().keys() == {"JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"}
 
 
+def test_the_place_of_macos(monkeypatch, home):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)  # which matplotlib does not read there
+    assert writable_places() == {}
+    (home / ".matplotlib").write_text("a file, so that nobody can write there")
+    assert writable_places().keys() == {"MPLCONFIGDIR"}
+
+
 def test_the_folder_is_removed_at_the_end(home, surroundings):
+    """Even if it is gone by then, as the second one is, nothing is said."""
     home.rmdir()
-    words = "from tools.places import writable_places as w; import os; p = w()['IPYTHONDIR']; os.makedirs(p); print(p)"
+    words = (
+        "from tools.places import writable_places as w; import os; p = w()['IPYTHONDIR']; os.makedirs(p); print(p);"
+        "os.rmdir(os.path.dirname(w()['IPYTHONDIR']))"
+    )
     environment = surroundings | {"HOME": str(home)}
-    run = subprocess.run([sys.executable, "-c", words], cwd=ROOT, env=environment, stdout=-1, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", words], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (run.returncode, "Traceback" in run.stderr) == (0, False)
     assert not os.path.exists(os.path.dirname(run.stdout.strip()))
 
 

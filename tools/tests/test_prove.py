@@ -3,13 +3,14 @@
 import json
 import re
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
 from attnsep.claims import LEDGER
 from attnsep.ledger.proofs import AXIOMS, digest, read_proofs
 from tools import coq, prove
-from tools.coq_sources import MODEL, comments, read_sources, sections, theorems
+from tools.coq_sources import MODEL, comments, lines, read_sources, sections, theorems
 
 # A book of two statements, and a model of one definition.
 BOOK = {
@@ -265,17 +266,111 @@ def test_a_statement_that_changed_is_shown_beside_coq_and_stored_only_where_it_i
     book = with_words("two-halves", "Two make", "Two always make")
     status, said = compared(entries(book=book), book)
     assert (status, stored()) == (1, RECORD)
-    assert "The book, two-halves:" in said
-    assert re.search(r"^Two always make \$1\$\. +\| half \+ half = 1$|^The book.*\| Coq, Sum.two:$", said, re.MULTILINE)
-    assert 'make prove ACCEPT="two-halves"' in said
+    assert said.splitlines() == [
+        *("", "two-halves: the book's words changed", ""),
+        f"{'The book, two-halves:':60} | Coq, Sum.two:",
+        f"{'':60} |",
+        f"{'Two always make $1$.':60} | half + half = 1",
+        f"{'':60} |",
+        *("", "Nothing was stored. Read both sides of each against each other. Where they say the same:"),
+        'make prove ACCEPT="two-halves"',
+    ]
     assert compared(entries(book=book), book, ["two-halves"])[0] == 0
     assert stored()["statements"]["two-halves"]["book"] == digest("Two always make $1$.")
 
 
-@pytest.mark.parametrize("accepted", [["def-half"], ["two-halves", "def-half"], ["two-halves", "nothing"]])
-def test_what_is_accepted_is_what_changed(stored, accepted):
+@pytest.mark.parametrize("others", [["def-half"], ["nothing", "def-half"]])
+def test_what_is_accepted_is_what_changed(stored, others):
     book = with_words("two-halves", "1", "2")
-    assert compared(entries(book=book), book, accepted)[0] == 1
+    for accepted in (others, ["two-halves", *others]):
+        status, said = compared(entries(book=book), book, accepted)
+        assert (status, stored()) == (1, RECORD)
+        assert said.splitlines()[-1] == f"Nothing to accept of {', '.join(others)}; nothing was stored."
+
+
+def test_a_definition_is_shown_beside_the_model_and_what_the_book_lacks_is_said():
+    assert prove.side_by_side("def-half", SOURCES, BOOK, RECORD).splitlines() == [
+        f"{'The book, def-half:':60} | Coq, Model.v:",
+        f"{'':60} |",
+        f"{'Half is 1/2.':60} | (** ** Parts  [def-half] *)",
+        f"{'':60} |",
+        f"{'':60} | Definition half := 1 / 2.",
+    ]
+    assert prove.side_by_side(MODEL, SOURCES, BOOK, RECORD).splitlines()[2:] == [
+        f"{'(nothing of this name)':60} | (** * The model *)",
+        f"{'':60} | Open R.",
+    ]
+
+
+@pytest.fixture
+def proved(stored, monkeypatch):
+    """Let Coq accept the sources of above; return a function that runs the verb with other answers of Coq's."""
+
+    def run(sources=SOURCES, axioms=(), used=(), accepted=()):
+        lines, compiled, more = [], [], dict(axioms)
+        monkeypatch.setattr(prove, "read_sources", lambda: sources)
+        monkeypatch.setattr(prove, "read_book", lambda: BOOK)
+        monkeypatch.setattr(coq, "compiled", lambda here: compiled.append(read_sources(here)))
+        monkeypatch.setattr(coq, "statements", lambda here, names: dict.fromkeys(names, FOUND["Sum.two"]))
+        monkeypatch.setattr(
+            coq, "axioms", lambda here, names: [*AXIOMS, *(more[name] for name in names if name in more)]
+        )
+        monkeypatch.setattr(coq, "uses", lambda here, found, definitions: [*used])
+        monkeypatch.setattr(coq, "version", lambda: BASE["versions"]["coq"])
+        monkeypatch.setattr(coq, "library_version", lambda: BASE["versions"]["coquelicot"])
+        monkeypatch.setattr(prove, "time", SimpleNamespace(monotonic=lambda: 7.0))
+
+        def say(*words, sep=" ", end="\n", file=None, flush=False):
+            lines.append(("" if file is None else "stderr: ") + sep.join(words) + end)
+
+        status = prove.prove([*accepted], say)
+        assert compiled in ([], [sources])
+        return status, "".join(lines).splitlines(), bool(compiled)
+
+    return run
+
+
+def test_proofs_that_coq_accepts_are_counted_with_their_axioms(proved, stored):
+    assert proved() == (
+        0,
+        [
+            "2 files compiled.",
+            "1 theorems for 1 statements of the book rest on 4 axioms:",
+            *(f"  {axiom}: {words}" for axiom, words in AXIOMS.items()),
+            "Both sides are as they were read.",
+            "0 s",
+        ],
+        True,
+    )
+    other = with_code("Sum.v", "half = 1.", "half = 1 .")
+    assert proved(other)[1][-2:] == ["The record is stored.", "0 s"]
+    assert stored() == entries(other)
+
+
+TWICE = with_code("Sum.v", "(** [two-halves] *)", "(** [two-halves] *)\nLemma once : True.\n(** [two-halves] *)")
+
+
+@pytest.mark.parametrize(
+    ("sources", "answers", "found"),
+    [
+        (
+            TWICE,
+            {"axioms": {"Sum.once": "Sum.magic"}},
+            "Sum.once uses Sum.magic, which is none of the four axioms of Coq's real numbers",
+        ),
+        (
+            SOURCES,
+            {"used": [("Sum.two", "Sum.whole")]},
+            "Sum.two: its statement uses Sum.whole, which belongs into Model.v",
+        ),
+        (with_code("Sum.v", "Qed", "Admitted"), {}, "proofs/Sum.v: Admitted: a proof assistant has to check all"),
+    ],
+    ids=["an axiom", "a definition elsewhere", "a gap"],
+)
+def test_what_is_wrong_with_a_proof_is_said_and_nothing_is_stored(proved, stored, sources, answers, found):
+    status, lines, compiled = proved(sources, **answers, accepted=["two-halves"])
+    assert (status, lines) == (1, ["2 files compiled."] * compiled + [f"stderr: {found}"])
+    assert compiled == bool(answers)
     assert stored() == RECORD
 
 
@@ -308,8 +403,9 @@ def test_a_comment_may_hold_others_and_a_string_may_hold_none():
 
 
 def test_labels_stand_in_the_comments_just_before_a_theorem():
-    text = "(** [a-b], more *)\nLemma x : 1.\n(** [c-d] *)\nProof.\n"
+    text = "\n(** [a-b], more *)\nLemma x : 1.\n(** [c-d] *)\nProof.\n"
     text += "(** [e-f,\n g-h] (in part) *)\n(* [i_j] *)\nCorollary y' : 2."
+    assert lines(text) == {"x": 3, "y'": 9}
     assert [(theorem.name, theorem.labels, theorem.whole) for theorem in theorems(text)] == [
         ("x", ("a-b",), True),
         ("y'", ("e-f", "g-h"), False),
@@ -373,6 +469,21 @@ def test_a_mutant_changes_one_place(old, number):
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ('File "./Sum.v", line 1, characters 0-5:', "its beginning"),
+        ('File "./Sum.v", line 2, characters 0-5:', "one"),
+        ('File "./Sum.v", line 4, characters 0-5:', "one"),
+        ('File "./Sum.v", line 5, characters 0-5:', "two"),
+        ('File "./Sum.v", line 6, characters 0-5:', "two"),
+        ("not done after 600 seconds", "its beginning"),
+    ],
+)
+def test_a_mutant_breaks_the_theorem_in_whose_lines_coq_stops(line, found):
+    assert prove._place(f"{line}\nError: line 1 is fine", SOURCES["Sum.v"]) == found
+
+
 SUMMARY = """\
 
 CONTEXT SUMMARY
@@ -402,7 +513,73 @@ def test_coqchk_takes_nothing_of_ours_on_trust(summary, found):
     assert prove.chk_problems(summary, SOURCES) == found
 
 
+MUTANT = {"why": "half is a third", "file": MODEL, "old": "1 / 2", "new": "1 / 3"}
+SAME = {"why": "hälf is two quarters", "file": MODEL, "old": "1 / 2", "new": "2 / 4", "equivalent": "the same number"}
+
+
+@pytest.mark.parametrize(
+    ("mutants", "answers", "summary", "found"),
+    [
+        ([MUTANT, SAME], ["breaks Sum.two", "survived"], SUMMARY, []),
+        (
+            [MUTANT, SAME],
+            ["survived", "survived"],
+            SUMMARY.replace("classic", "classic\n    Sum.one"),
+            [
+                "half is a third: no proof breaks; is a hypothesis idle, or is it equivalent, and why?",
+                "coqchk: Axioms: Sum.one",
+            ],
+        ),
+        (
+            [MUTANT | {"old": "1 / 9"}, SAME],
+            None,
+            None,
+            ["half is a third: '1 / 9' stands 0 times in proofs/Model.v, must stand there once"],
+        ),
+    ],
+    ids=["all as it must be", "a mutant and an axiom too many", "a mutant that changes nothing"],
+)
+def test_what_became_of_each_mutant_is_said_and_stored(monkeypatch, tmp_path, mutants, answers, summary, found):
+    """Without answers nothing may run, and what was stored stays."""
+    told, errors, path = [], [], tmp_path / "mutants.json"
+    path.write_text("as before")
+    ends = dict(zip([mutant["why"] for mutant in mutants], answers or (), strict=False))
+    monkeypatch.setattr(prove, "ANSWERS", path)
+    monkeypatch.setattr(prove, "read_sources", lambda: SOURCES)
+    monkeypatch.setattr(prove, "read_mutants", lambda: mutants)
+    monkeypatch.setattr(coq, "compiled", lambda here: None if answers else pytest.fail("ran"))
+    monkeypatch.setattr(coq, "checked_again", lambda here: summary)
+    monkeypatch.setattr(prove, "broken", lambda mutant, here: ends[mutant["why"]])
+    monkeypatch.setattr(prove, "time", SimpleNamespace(monotonic=lambda: 7.0))
+
+    def say(*words, sep=" ", end="\n", file=None, flush=False):
+        (told if file is None else errors).append(sep.join(words) + end)
+
+    assert prove.prove_all(say) == bool(found)
+    assert "".join(errors).splitlines() == found
+    assert (
+        "".join(told)
+        == "".join(f"{why}: {answer}\n" for why, answer in ends.items())
+        + (f"{summary}\n" if answers else "")
+        + f"2 mutants, 1 of them equivalent, {len(found)} problems.\n0 s\n"
+    )
+    stored = {one["why"]: {"change": prove.change(one), "answer": ends[one["why"]]} for one in mutants if ends}
+    assert path.read_text(encoding="utf-8") == (
+        json.dumps(stored, indent=1, ensure_ascii=False) + "\n" if answers else "as before"
+    )
+
+
 # Without Coq, and with it
+
+
+def test_the_verb_accepts_labels_or_tries_the_mutants_and_says_what_coq_refuses(monkeypatch, capsys):
+    def refuse():
+        raise coq.Refused("Sum.v: why")
+
+    monkeypatch.setattr(prove, "prove", lambda accepted: {"a-b c-d": 5, "": 6}[" ".join(accepted)])
+    monkeypatch.setattr(prove, "prove_all", refuse)
+    assert (prove.main(["--accept", "a-b c-d"]), prove.main([]), prove.main(["--all"])) == (5, 6, 1)
+    assert capsys.readouterr() == ("", "Coq refuses a proof:\nSum.v: why\n")
 
 
 def test_where_coq_is_missing_one_sentence_says_what_to_install(monkeypatch, capsys, tmp_path):

@@ -120,6 +120,7 @@ def test_a_book_that_does_not_build_is_not_released(tree, monkeypatch, capsys):
         ({"version": ""}, "", "VERSION=: must be numbers"),
         ({"version": "1.4.2"}, "", "VERSION=1.4.2: must be above 1.4.2, the last release"),
         ({"tags": ["v2.0.0", "other"]}, "", "VERSION=2.0: must be above 2.0.0, the last release"),
+        ({"version": "2.0.0", "tags": ["v2.0"]}, "", "VERSION=2.0.0: must be above 2.0, the last release"),
         ({"version": "1.10", "tags": ["v1.9"]}, "", None),
         ({"version": "1.4.3"}, "", "VERSION=1.4.3: must be at least 1.5, which CHANGELOG.md names"),
         ({"version": "1.5"}, "", None),
@@ -157,6 +158,41 @@ def test_this_books_own_files_name_the_version_once():
         if name != "CHANGELOG.md":
             text = (files.ROOT / name).read_text(encoding="utf-8")
             assert len(release.re.findall(old, text, release.re.MULTILINE)) == 1
+
+
+def test_a_release_whose_tag_fails_leaves_no_commit(tree, monkeypatch, capsys):
+    before, real = release.git("rev-parse", "HEAD"), release.git
+
+    def git(*words):
+        if words[:2] == ("tag", "--annotate"):  # of somebody who signs tags and has lost the key, say
+            raise subprocess.CalledProcessError(128, ["git", *words], stderr="error: gpg failed to sign the tag\n")
+        return real(*words)
+
+    monkeypatch.setattr(release, "git", git)
+    assert release.main(["2.0"]) == 1
+    assert texts(tree) == BEFORE
+    assert (real("rev-parse", "HEAD"), real("status", "--porcelain"), real("tag")) == (before, "", "")
+    assert capsys.readouterr() == ("", "make release: nothing was released: error: gpg failed to sign the tag\n")
+
+
+def test_the_book_is_built_printed_and_packed(tmp_path, monkeypatch):
+    ran = []
+    monkeypatch.setattr(release, "PAGES", tmp_path / "html")
+    monkeypatch.setattr(release.subprocess, "run", lambda command, cwd, check: ran.append((command, cwd, check)))
+    monkeypatch.setattr(release, "pack", lambda pages, target: ran.append((pages, target)))
+    for _ in range(2):  # the folder may be there
+        release.build(tmp_path / "dist", "attnsep-2.0")
+    python, pages = [release.sys.executable, "-m"], tmp_path / "html"
+    assert (
+        ran[3:]
+        == ran[:3]
+        == [
+            ([*python, "tools.steps", "book"], files.ROOT, True),
+            ([*python, "tools.pdf", pages, tmp_path / "dist/attnsep-2.0.pdf"], files.ROOT, True),
+            (pages, tmp_path / "dist/attnsep-2.0.zip"),
+        ]
+    )
+    assert (tmp_path / "dist").is_dir()
 
 
 def test_the_zip_has_one_folder(tmp_path):

@@ -155,8 +155,16 @@ def test_the_icon_is_a_picture_that_is_there():
 def test_the_card_is_a_link_to_its_words_where_it_is_the_source_card(page, links):
     document = new_document("page")
     document.settings.env = SimpleNamespace(docname=page)
-    document += nodes.paragraph("", "", nodes.Text("As the card says, a card and the card are two."))
+    document += nodes.paragraph("", "", nodes.Text("Nothing of it."))
+    there = nodes.reference("", "", nodes.strong("", "the card"))  # a link already, and below it some code
+    words = "As the card says, a card and the card are two."
+    document += nodes.paragraph("", "", there, nodes.literal("", "the card"), nodes.Text(words), nodes.Text(words))
+    said = document.astext()
     CardLinks(document).apply()
     found = [*document.findall(addnodes.pending_xref)]
     assert [link.astext() for link in found] == ["the card"] * links
-    assert document.astext() == "As the card says, a card and the card are two."
+    assert document.astext() == said
+    for link in found:
+        assert link.parent.index(link) == 3
+        told = {"reftype": "doc", "reftarget": "/chapters/the-cards-words", "refexplicit": True, "refwarn": True}
+        assert told.items() <= link.attributes.items()

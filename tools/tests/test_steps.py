@@ -5,6 +5,9 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from types import SimpleNamespace
 
 import pytest
@@ -18,24 +21,44 @@ def _no_places(monkeypatch):
     monkeypatch.setattr(steps, "writable_places", dict)
 
 
+OPEN = f"open {(files.ROOT / '_build/html/index.html').as_uri()}"
+
+
 @pytest.mark.parametrize(
-    ("codes", "status", "last"),
+    ("codes", "status", "shown", "last"),
     [
-        ((0, 0), 0, "2 passed, 0 failed"),
-        ((1, 0), 1, "1 passed, 1 failed"),
-        ((0, steps.NOT_RUN), 0, "1 passed, 0 failed, 1 NOT RUN: no Chromium here"),
-        ((steps.NOT_RUN, steps.NOT_RUN), 1, "0 passed, 0 failed, 2 NOT RUN: no Chromium here"),
+        ({"format": 0, "lint": 0}, 0, ["passed ", "passed "], ["2 passed, 0 failed"]),
+        ({"format": 1, "lint": 0}, 1, ["FAILED ", "passed "], ["1 passed, 1 failed"]),
+        (
+            {"format": 0, "web": steps.NOT_RUN},
+            0,
+            ["passed ", "NOT RUN"],
+            ["1 passed, 0 failed, 1 NOT RUN: no Chromium here"],
+        ),
+        (
+            {"web": steps.NOT_RUN, "lab": steps.NOT_RUN},
+            1,
+            ["NOT RUN", "NOT RUN"],
+            ["0 passed, 0 failed, 2 NOT RUN: no Chromium here"],
+        ),
+        ({"book": 0}, 0, ["passed "], [OPEN, "1 passed, 0 failed"]),
+        ({"book": 2}, 1, ["FAILED "], ["0 passed, 1 failed"]),
     ],
 )
-def test_a_failing_step_does_not_hide_and_does_not_stop_the_others(monkeypatch, capsys, codes, status, last):
-    results = iter(codes)
+def test_a_failing_step_does_not_hide_and_does_not_stop_the_others(monkeypatch, capsys, codes, status, shown, last):
+    names = {steps.STEPS[name]: name for name in codes}
     monkeypatch.setattr(
-        steps.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=next(results), stdout=None)
+        steps.subprocess,
+        "run",
+        lambda command, **_: SimpleNamespace(returncode=codes[names[tuple(command[1:])]], stdout=None),
     )
-    assert steps.main(["format", "lint"]) == status
-    out = capsys.readouterr().out
-    assert out.splitlines()[-1] == last
-    assert ("FAILED" in out) == (1 in codes)
+    monkeypatch.setattr(steps, "time", SimpleNamespace(monotonic=count(1000, 65).__next__))
+    assert steps.main(list(codes)) == status
+    assert capsys.readouterr().out.splitlines() == [
+        *(f"--- {name}" for name in (*codes, "summary")),
+        *(f"{name:<18}{outcome}     65 s" for name, outcome in zip(codes, shown, strict=True)),
+        *last,
+    ]
 
 
 @pytest.mark.parametrize("names", [("unit", "types", "book", "pages", "learn", "web"), ("book", "pages"), ("web",)])
@@ -60,6 +83,31 @@ def test_what_keeps_one_core_busy_runs_beside_the_others_and_before_what_reads_t
         assert "types" in log.read_text().partition("-unit")[0], "types did not run beside unit"
     shown = re.findall(r"^(\w+) +(passed|FAILED) ", parts["summary"], re.MULTILINE)
     assert shown == [(name, "FAILED" if name == "pages" else "passed") for name in names]
+
+
+def test_after_ctrl_c_what_has_not_begun_does_not_begin(monkeypatch):
+    """`types` runs beside `unit` when that is interrupted, and `book` waits for its turn."""
+    begun, interrupted, ran = threading.Event(), threading.Event(), []
+
+    class Lane(ThreadPoolExecutor):
+        def shutdown(self, **options):
+            super().shutdown(**options)
+            interrupted.set()
+
+    def run(name, environment, **output):
+        ran.append(name)
+        if name == "unit":
+            assert begun.wait(30)
+            raise KeyboardInterrupt
+        begun.set()
+        interrupted.wait(5)  # in vain where nobody cancels
+        return "passed", 0, b""
+
+    monkeypatch.setattr(steps, "ThreadPoolExecutor", Lane)
+    monkeypatch.setattr(steps, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        steps.main(["unit", "types", "book", "web"])
+    assert sorted(ran) == ["types", "unit"]
 
 
 def test_nothing_runs_while_a_store_is_half_done(monkeypatch, capsys):

@@ -1,6 +1,7 @@
 """The table of symbols reaches the pages, in notebooks and in pages without code."""
 
 import nbformat
+import pytest
 
 from tools import symbols
 
@@ -75,7 +76,28 @@ def test_what_stands_above_and_below_a_letter_is_read():
 
     assert names(r"\mathsf A_j x^\top + \tilde O'") == [r"\mathsf{A}_j", r"x^\top", r"\tilde{O}'"]
     assert names(r"F_\mathrm{lin} \bigl(k^*\bigr) + O(n^2) + O_1") == [r"F_\mathrm{lin}", "k^*", "O(", "n^2", "O_1"]
+    assert names(r"o\left(n\right) \Theta x(1) O") == ["o(", "n", r"\Theta", "x", "O"]
+    assert names(r"2\pi r + 2 \pi r + 12\pi") == [r"2\pi", "r", r"2\pi", "r", r"\pi"]
     assert names(r"\sqrt{2\pi} \pi e^{x} e_i \overline{a b} \text{ or } \varepsilon_{\mathrm{mach}}") == [
         *(r"2\pi", r"\pi", "x", "e_i", "a", "b", r"\varepsilon_\mathrm{mach}")
     ]
     assert names(r"\frac{a_{") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("page", "names", "lacking"),
+    [
+        ("$d$ and $n$, $$a$$", ["d", "n", "a"], []),
+        ("$x_n$", ["x", "n"], []),  # a row of the letter alone says nothing of what stands below
+        ("$z_n$", ["z_n"], []),  # a row of both says it all
+        ("$y_k$", ["y_k", "k"], []),  # but for an index
+        ("$u_d^n$ $v$", ["d", "n"], ["u", "v"]),
+        ("$a^n_d$ $b^n$", ["a^n", "b^n", "d"], []),
+        (r"$\mathrm{word}$ $q$ $q_1$", [], ["q"]),
+        ("`$n$` and $d$\n```{dropdown} Proof\n$a$\n```\n", ["d"], []),
+    ],
+)
+def test_what_a_page_uses_is_in_the_table_or_lacking(page, names, lacking):
+    own = ("a", "d", "n", "k", "x", "y_k", "z_n", "a^n", "b^n")
+    rows = [symbols.Row("Letters", (), (name,), frozenset([name])) for name in own]
+    assert symbols.used(page, rows) == (names, lacking)

@@ -520,6 +520,8 @@ def circle(weights, *, asked, title):
     -------
     matplotlib.figure.Figure
     """
+    from matplotlib.markers import MarkerStyle
+
     with style() as plt:
         figure, axes = plt.subplots(1, len(weights), figsize=(WIDTH, 3.3), squeeze=False)
         for axis, (mechanism, found) in zip(axes[0], weights.items(), strict=True):
@@ -529,7 +531,8 @@ def circle(weights, *, asked, title):
                 reach = 1 + 0.8 * share / max(found)
                 axis.plot([a, reach * a], [b, reach * b], color=look_of(mechanism).colour, linewidth=3)
             axis.plot(x, y, "o", color=PLAIN.colour, markersize=3)
-            axis.plot(0.8 * x[asked], 0.8 * y[asked], ">", color=PLAIN.colour, markersize=7)
+            towards = MarkerStyle(">").rotated(rad=angle[asked])
+            axis.plot(0.8 * x[asked], 0.8 * y[asked], marker=towards, color=PLAIN.colour, markersize=7)
             axis.text(
                 0, 0, f"right key:\n{in_words(found[asked])}", horizontalalignment="center", verticalalignment="center"
             )

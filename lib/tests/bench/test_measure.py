@@ -294,10 +294,17 @@ def test_idle_time_is_read_as_the_system_writes_it(monkeypatch, text, found):
 
 def test_a_limit_is_the_shortest_of_its_times(monkeypatch):
     times = iter([[9.0], [4.0, 2.0, 8.0], [9.0], [7.0, 5.0, 6.0]])  # what goes before counts for nothing
-    monkeypatch.setattr(measure, "_repeat", lambda *_: next(times))
+    timed, powers, exp2 = [], [], measure._fast._exp2
+    monkeypatch.setattr(measure, "_repeat", lambda call, wait, seconds: timed.append((call, seconds)) or next(times))
+    monkeypatch.setattr(measure._fast, "_exp2", lambda x, out: powers.append((x.size, x.dtype)) or exp2(x, out))
     scores = measure._fast.PANELS["numpy"][1] // 4
-    found = measure._limits(measure.array_api_compat.numpy, "float32", 1.0)
+    found = measure._limits(measure.array_api_compat.numpy, "float32", 0.25)
     assert found == {"multiply_adds": float(f"{1024**3 / 2:.4g}"), "powers": float(f"{64 * scores / 5:.4g}")}
+    assert [seconds for _, seconds in timed] == [0.25] * 4
+    timed[3][0]()
+    assert powers == [(scores, np.float32)] * 64
+    product = timed[1][0]()
+    assert (product.shape, product.dtype, {*product[:, 0].tolist()}) == ((1024, 1024), np.float32, {1024.0})
 
 
 def test_linear_attention_is_timed_on_numbers_between_a_tenth_and_one(monkeypatch):

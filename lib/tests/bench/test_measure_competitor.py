@@ -180,9 +180,14 @@ def test_the_result_names_what_was_compared(asked, monkeypatch, contenders_here)
 
 def test_numpy_alone_computes_the_same_products_and_powers(monkeypatch):
     q, k, v = (np.random.default_rng(seed).uniform(0.1, 1, (24, 5)) for seed in range(3))
-    monkeypatch.setattr(measure, "BARE_SCORES", 100)
-    softmax, linear = measure._bare_calls(np, (q, k, v), (q, k, v)).values()
-    np.testing.assert_allclose(softmax(), np.exp2(q @ k.T) @ v, rtol=1e-13)
+    at_once, exp2 = [], measure._fast._exp2
+    monkeypatch.setattr(measure._fast, "_exp2", lambda x, out: at_once.append(x.shape) or exp2(x, out))
+    for most, blocks in ((23, [1] * 24), (100, [4] * 6), (120, [5, 5, 5, 5, 4]), (10**6, [24])):
+        monkeypatch.setattr(measure, "BARE_SCORES", most)
+        softmax, linear = measure._bare_calls(np, (q, k, v), (q, k, v)).values()
+        np.testing.assert_allclose(softmax(), np.exp2(q @ k.T) @ v, rtol=1e-13)
+        assert at_once == [(rows, 24) for rows in blocks]
+        at_once.clear()
     for found, wanted in zip(linear(), (q @ k.T @ v, (q @ k.T).sum(axis=1)), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-13)
 

@@ -1,6 +1,11 @@
 """What training does, step by step: its optimiser, its data, its tests, and the numbers that come out."""
 
 import itertools
+import os
+import platform
+from contextlib import nullcontext
+from importlib.metadata import version
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -243,12 +248,101 @@ def test_every_kernel_sees_the_same_data(walked):
 
 
 def test_a_bar_moves_where_one_is_asked_for(walked, monkeypatch):
-    asked = []
-    bar = training._bar
-    monkeypatch.setattr(training, "_bar", lambda *args: asked.append(args) or bar(args[0], args[1], False))
-    for progress in (False, True):
-        walked(task("retrieval", SMALL["retrieval"] | {"steps": 20, "every": 10}), progress=progress)
-    assert asked == [(20, 0, False), (20, 0, True)]
+    asked, moves = [], []
+    bar = nullcontext(SimpleNamespace(update=moves.append))
+    monkeypatch.setattr("tqdm.tqdm", lambda **options: asked.append(options) or bar)
+    chosen = task("retrieval", SMALL["retrieval"] | {"steps": 20, "every": 10})
+    walked(chosen)
+    assert asked == moves == []
+    walked(chosen, progress=True)
+    assert asked == [{"total": 20, "initial": 0, "unit": "step", "disable": None, "leave": False}]
+    assert moves == [10, 10]
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Let a training end as its first checkpoint is there; return a function that lets the next one go on."""
+    write = training._write_checkpoint
+
+    def once(*given):
+        write(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "_write_checkpoint", once)
+    return lambda: monkeypatch.setattr(training, "_write_checkpoint", write)
+
+
+def test_an_interrupted_run_goes_on_with_its_data_its_time_and_its_bar(walked, interrupted, monkeypatch, tmp_path):
+    asked, clock = [], itertools.count(step=100)
+    monkeypatch.setattr(training.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(training, "_bar", lambda *given: asked.append(given) or nullcontext(lambda steps: None))
+    chosen, path = task("retrieval", SMALL["retrieval"] | {"steps": 30, "every": 10}), tmp_path / "state"
+    with pytest.raises(KeyboardInterrupt):
+        walked(chosen, checkpoint=path)
+    interrupted()
+    resumed, walk = walked(chosen, checkpoint=path)
+    later = as_bytes(single(walk)[0])
+    whole, walk = walked(chosen)
+    batches = as_bytes(single(walk)[0])
+    assert later == batches[len(batches) // 3 :], "the data go on where they were"
+    assert asked == [(30, 0, False), (30, 10, False), (30, 0, False)]
+    assert resumed == whole, "what was done before the interruption counts, its seconds too"
+    assert whole["seconds"] == 400, "three evaluations, and the tests at the end"
+
+
+def test_a_checkpoint_of_another_machine_or_of_other_versions_is_rejected(walked, monkeypatch, tmp_path):
+    chosen, path = task("retrieval", SMALL["retrieval"] | {"steps": 10, "every": 10}), tmp_path / "state"
+    walked(chosen, checkpoint=path)
+    monkeypatch.setattr(training, "_cores", lambda: 1000)
+    with pytest.raises(ValueError, match=r"belongs to a run with another machine$"):
+        walked(chosen, checkpoint=path)
+    monkeypatch.setattr(training, "version", lambda package: "0.1")
+    with pytest.raises(ValueError, match=r"belongs to a run with another versions, machine$"):
+        walked(chosen, checkpoint=path)
+
+
+def test_a_row_says_where_and_with_what_it_was_made(walked, monkeypatch):
+    monkeypatch.setattr(training, "_flags", lambda: "a flag")
+    row, _ = walked(task("retrieval", SMALL["retrieval"] | {"steps": 10, "every": 10}), "elu+1", 4)
+    names = ["task", "kernel", "seed", "settings", "versions", "machine", "steps", "result", "recorded", "seconds"]
+    assert [*row] == names
+    assert [row[name] for name in ("task", "kernel", "seed", "steps")] == ["retrieval", "elu+1", 4, 10]
+    assert row["versions"] == {"Python": platform.python_version()} | {
+        name: version(name.lower()) for name in ("NumPy", "JAX", "Optax")
+    }
+    assert row["machine"] == {
+        "cpu": training.cpu(), "cores": training._cores(), "system": platform.system(),
+        "device": jax.devices()[0].device_kind, "x64": False, "flags": "a flag",
+    }  # fmt: skip
+
+
+def test_cores_are_those_that_this_process_may_use_where_a_system_says_so(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 3, 5} if process == 0 else {}, raising=False)
+    assert training._cores() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert training._cores() == 64
+
+
+def test_the_flags_of_a_row_are_those_that_may_change_a_number(monkeypatch):
+    given = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "NPROC": "2", "NVIDIA_TF32_OVERRIDE": "0", "LIBTPU_INIT": "x"}
+    without = {"JAX_ENABLE_X64": "1", "JAX_COMPILATION_CACHE_DIR": "here", "PATH": "/bin", "MY_JAX_FLAG": "1"}
+    monkeypatch.setattr(os, "environ", given | without | {"XLA_FLAGS": "--a --b", "JAX_DISABLE_MOST": "1"})
+    assert training._flags() == (
+        "--a --b JAX_DISABLE_MOST=1 LIBTPU_INIT=x NPROC=2 NVIDIA_TF32_OVERRIDE=0 XLA_PYTHON_CLIENT_PREALLOCATE=false"
+    )
+    assert training._variables() == (
+        "unset or change its variables (JAX_COMPILATION_CACHE_DIR=here, JAX_DISABLE_MOST=1, JAX_ENABLE_X64=1)"
+    )
+    monkeypatch.setattr(os, "environ", {"MY_JAX_FLAG": "1"})
+    assert (training._flags(), training._variables()) == ("", "install the extra learn again")
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 0.5])
+def test_a_seed_that_is_none_is_refused_before_the_training(monkeypatch, seed):
+    monkeypatch.setattr(training, "_libraries", lambda: pytest.fail("has begun"))
+    with pytest.raises((ValueError, TypeError), match=f"seed = {seed}: "):
+        train(task("retrieval"), "softmax", seed)
 
 
 def test_a_grid_passes_on_what_each_run_says(monkeypatch):

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import logging
 import multiprocessing
 import os
 import signal
@@ -18,7 +19,7 @@ import pytest
 
 from attnsep import cli
 from attnsep.learn import grid, table
-from attnsep.learn.tasks import task
+from attnsep.learn.tasks import MISSING, task
 from attnsep.learn.train import train
 
 TINY = {"pairs": 4, "width": 4, "steps": 40, "every": 20, "tests": 3}
@@ -130,11 +131,36 @@ def test_an_interruption_ends_the_processes_and_keeps_the_rows(mixed_grid, tmp_p
 
 def test_a_run_that_fails_does_not_stop_the_others(small_grid):
     runs = grid.read_grid(small_grid)
-    runs[1]["settings"] = {"no-such-setting": 1}
+    for place, name in ((0, "no-such-setting"), (2, "nor-such")):
+        runs[place]["settings"] = {name: 1}
     rows = grid.run_grid(runs)
-    assert len({table.run_of(next(rows)) for _ in range(3)}) == 3
+    assert {table.run_of(next(rows)) for _ in range(2)} == {table.run_of(runs[place]) for place in (1, 3)}
     with pytest.raises(ValueError, match="has no 'no-such-setting'"):
         next(rows)
+
+
+@pytest.mark.parametrize("jobs", [0, 1025, 1.5])
+def test_a_number_of_processes_that_is_none_is_refused(jobs):
+    with pytest.raises((ValueError, TypeError), match=f"^jobs = {jobs}: "):
+        next(grid.run_grid([], jobs=jobs))
+
+
+@pytest.mark.parametrize(
+    ("package", "more", "sentence"),
+    [
+        ("tqdm", {}, f"a grid needs tqdm, which {MISSING}"),
+        (
+            "distributed",
+            {"dask": "tcp://x:1"},
+            'a Dask cluster needs distributed: pip install ".[learn,cluster]" in the folder of the book',
+        ),
+    ],
+)
+def test_what_a_grid_lacks_is_named_with_what_it_comes_with(monkeypatch, package, more, sentence):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError) as caught:
+        next(grid.run_grid([], **more))
+    assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize(("jobs", "runs", "started"), [(1, 3, []), (2, 3, [2]), (3, 2, [2]), (2, 2, [2]), (5, 1, [])])
@@ -184,10 +210,95 @@ def lost_errors():
 
 def test_what_a_lost_worker_raises_is_told_from_what_a_run_does():
     for error in lost_errors():
-        with pytest.raises(RuntimeError, match=LOST):
+        with pytest.raises(RuntimeError) as caught:
             grid._from_worker(SimpleNamespace(result=raising(error)), "tcp://x:1")
-    with pytest.raises(RuntimeError, match=r"a worker could not train a run \(.*no room"):
-        grid._from_worker(SimpleNamespace(result=raising(MemoryError("no room"))), "tcp://x:1")
+        assert str(caught.value) == (
+            f"{LOST} ({type(error).__name__}); rows that came before are there, and the same command with --dask makes "
+            "the others"
+        )
+    with pytest.raises(RuntimeError) as caught:
+        grid._from_worker(SimpleNamespace(result=raising(ValueError("no room"))), "tcp://x:1")
+    assert str(caught.value) == (
+        "dask = 'tcp://x:1': a worker could not train a run (no room); --dask needs workers that have this version of "
+        "attnsep, with the extra learn"
+    )
+    assert grid._from_worker(SimpleNamespace(result=lambda: "a row"), "tcp://x:1") == "a row"
+
+
+def test_a_cluster_trains_every_run_and_each_row_comes_as_soon_as_it_is_there(monkeypatch):
+    pytest.importorskip("distributed")
+    given, asked = [], []
+    futures = [SimpleNamespace(result=lambda number=number: f"row {number}") for number in range(3)]
+    answers = iter([(futures[1:2], futures[::2]), TimeoutError(), (futures[::2], [])])
+
+    def wait(waiting, **more):
+        given.append((list(waiting), more))
+        answer = next(answers)
+        return raising(answer)() if isinstance(answer, Exception) else answer
+
+    client = SimpleNamespace(map=lambda *runs, **more: given.append((*runs, more)) or futures)
+    monkeypatch.setattr("distributed.wait", wait)
+    monkeypatch.setattr(grid, "_client", lambda address: nullcontext(client))
+    monkeypatch.setattr(grid, "_require_worker", lambda *words: asked.append(words))
+    runs = [{"task": "retrieval", "kernel": "softmax", "seed": seed, "settings": TINY} for seed in range(4)]
+    rows = grid.run_grid(runs, done=runs[3:], dask="tcp://x:1")
+    assert next(rows) == "row 1"
+    assert len(given) == 2, "nothing is waited for that is not asked for yet"
+    assert [*rows] == ["row 0", "row 2"]
+    options = {"timeout": grid.ANSWERS_WITHIN, "return_when": "FIRST_COMPLETED"}
+    first, *waited = given
+    assert first == (grid._trained, runs[:3], {"pure": False})
+    assert waited == [(futures, options), (futures[::2], options), (futures[::2], options)]
+    assert asked == [(client, "tcp://x:1")] * 3, "before each wait"
+
+
+def test_the_first_worker_is_waited_for_once_and_not_for_ever(monkeypatch):
+    pytest.importorskip("distributed")
+    known, waited = {"workers": {}}, []
+    client = SimpleNamespace(scheduler=SimpleNamespace(identity="who"), sync=lambda *_, **__: known)
+    client.wait_for_workers = lambda *count, **more: waited.append((*count, more))
+    grid._require_worker(client, "tcp://x:1")
+    assert waited == [(1, {"timeout": grid.WORKER_WITHIN})]
+    known["workers"] = {"one": 1}
+    grid._require_worker(client, "tcp://x:1")
+    assert len(waited) == 1
+    known["workers"], client.wait_for_workers = {}, raising(TimeoutError())
+    with pytest.raises(RuntimeError) as caught:
+        grid._require_worker(client, "tcp://x:1")
+    assert str(caught.value) == (
+        "dask = 'tcp://x:1': the scheduler has no worker, not even after 30 seconds; start some with `dask worker "
+        "tcp://x:1`, then name it again with --dask"
+    )
+
+
+def test_what_dask_says_of_a_lost_connection_is_left_out_only_while_a_grid_is_trained(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    logger, logged, handler = logging.getLogger("distributed.client"), [], logging.Handler()
+    handler.emit = lambda record: logged.append(record.getMessage())
+    logger.addHandler(handler)
+
+    class Client(distributed.Client):
+        def __init__(self):
+            logger.error("as it begins")
+
+        def __enter__(self):
+            logger.error("while it is there")
+
+        def __exit__(self, *error):
+            logger.error("as it ends")
+
+        def __del__(self):
+            pass
+
+    try:
+        for made, fails in ((Client, nullcontext()), (lambda: OSError("gone"), pytest.raises(RuntimeError))):
+            monkeypatch.setattr(grid, "_connected", lambda address, made=made: made())
+            with fails, grid._client("tcp://x:1"):
+                logger.error("in it")
+            logger.error("behind it")
+    finally:
+        logger.removeHandler(handler)
+    assert logged == ["behind it"] * 2
 
 
 def test_a_scheduler_that_is_lost_while_it_is_waited_for_is_one_sentence(small_grid, monkeypatch):

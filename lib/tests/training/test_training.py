@@ -15,7 +15,7 @@ import scipy.stats
 from attnsep.learn import table
 from attnsep.learn.model import KERNELS, concentration, normaliser_margin, noting
 from attnsep.learn.tasks import TASKS, task
-from attnsep.learn.train import _parts, record, train, trained_or_stored
+from attnsep.learn.train import _parts, _why_none, record, train, trained_or_stored
 from lib.tests.children import run
 
 SMALL = {
@@ -187,8 +187,11 @@ def test_where_jax_cannot_compute_the_stored_row_is_shown(monkeypatch, capsys):
     assert "JAX finds nothing to compute on (Unknown backend); " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("losses", "steps", "at"), [([1.0] * 12, 12, 1), ([1.0] * 11 + [0.5] * 12, 23, 12)])
-def test_training_stops_at_the_eleventh_evaluation_without_progress(monkeypatch, losses, steps, at):
+@pytest.mark.parametrize(
+    ("losses", "steps", "at"),
+    [([1.0] * 12, 12, 1), ([1.0] * 11 + [0.5] * 12, 23, 12), ([1.0, 0.00101, 0.001], 3, 3)],
+)
+def test_training_stops_at_its_goal_or_at_the_eleventh_evaluation_without_progress(monkeypatch, losses, steps, at):
     rest = iter([*losses, math.nan])  # the last one is that of the end
     monkeypatch.setattr("attnsep.learn.train._mean_score", lambda *_: next(rest))
     row = train(task("retrieval", TINY | {"steps": 4000}), "softmax", 0)
@@ -254,6 +257,7 @@ def test_what_is_no_checkpoint_is_told_in_words(tmp_path):
             train(chosen, "softmax", 0, checkpoint=path)
         assert str(caught.value) == f"checkpoint = {str(path)!r}: is no checkpoint: {reason}"
         assert path.read_bytes() == content
+    assert _why_none(path, PermissionError(13, "Permission denied")) == "it cannot be read (Permission denied)"
 
 
 def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_training(tmp_path, monkeypatch):
@@ -296,12 +300,14 @@ def test_a_loss_that_was_not_finite_once_is_remembered():
 
 def test_a_test_is_taken_in_parts_of_one_size(monkeypatch):
     """Else the mean of their means would weigh the examples of a short one more."""
-    monkeypatch.setattr("attnsep.learn.train.AT_ONCE", 16)
-    inputs, targets = {"x": np.arange(20).reshape(10, 2)}, np.arange(10)
-    parts = [*_parts(inputs, targets)]
-    assert [len(part) for _, part in parts] == [2] * 5
-    assert np.array_equal(np.concatenate([part["x"] for part, _ in parts]), inputs["x"])
-    assert np.array_equal(np.concatenate([part for _, part in parts]), targets)
+    inputs, targets = {"few": np.arange(10).reshape(10, 1), "x": np.arange(20).reshape(10, 2)}, np.arange(10)
+    for most, sizes in ((16, [2] * 5), (20, [5] * 2), (3, [1] * 10), (39, [5] * 2), (40, [10]), (400, [10])):
+        monkeypatch.setattr("attnsep.learn.train.AT_ONCE", most)
+        parts = [*_parts(inputs, targets)]
+        assert [len(part) for _, part in parts] == sizes, "the weights of a part are more than may be at once"
+        for name, whole in inputs.items():
+            assert np.array_equal(np.concatenate([part[name] for part, _ in parts]), whole)
+        assert np.array_equal(np.concatenate([part for _, part in parts]), targets)
 
 
 @pytest.mark.usefixtures("jax_as_it_comes", "compiled_quickly")
