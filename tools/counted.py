@@ -4,7 +4,8 @@ A glob, a marker or an option that is one word wrong leaves tests out, and a run
 tools/counts.json says for every step how many tests each file has, and fewer, or one that skips itself for a reason
 that is not listed here, make the step fail.  More are welcome; a file without a number is not.
 
-A test that compares less passes, too.  So tools/asserted.json says how much the assertions of each file compare.
+A test that compares less passes, too.  So tools/asserted.json says how much the assertions of each file compare, and
+has a digest of each test: one that became another is read by somebody, who names its file.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import json
 import math
 import subprocess
 import sys
+import zlib
 from collections import Counter
 
 import pytest
@@ -21,11 +23,11 @@ from tools.files import ROOT, write
 
 COUNTS, ASSERTED = ROOT / "tools/counts.json", ROOT / "tools/asserted.json"
 FOLDERS = ("lib/tests", "tools/tests", "web", "chapters")  # of tests
-STORE = "`.venv/bin/python -m tools.counted` stores the numbers of today"
-LESS = "where less is right, with --less FILE for each such file; say why in the commit"
+STORE = "`.venv/bin/python -m tools.counted` stores the tests of today"
+CHANGED = "where that is right, with --changed FILE for each such file; say why in the commit"
 WHAT_TO_DO = f"""\
 Look for what leaves tests out: a glob, a marker, an option, a conftest, a skip. Where tests are new, {STORE};
-{LESS}."""
+{CHANGED}."""
 # What a machine may lack, or another verb brings.  A package of the extra `dev` is not among it.
 MAY_BE_MISSING = (
     "CuPy ",
@@ -137,8 +139,8 @@ BROAD = ("Exception", "BaseException", "Warning")  # nearly everything is one of
 CLOSE = ("allclose", "approx", "isclose")
 
 
-def asserted(source):
-    """Return how much the assertions of a file of tests compare, as a number for each of KINDS.
+def asserted(*parts):
+    """Return how much the assertions of some source, or of parsed parts of it, compare: a number for each of KINDS.
 
     The first counts each assertion, each comparison in one, an equality twice, of alternatives the weakest, and each
     error that must come, a narrow one twice.  They count more for each loop around them, and less where a condition is
@@ -165,7 +167,8 @@ def asserted(source):
     >>> asserted("for x in y: assert f(x)")[0] > asserted("for x in y: f(x)\\nassert f(x)")[0]
     True
     """
-    compared, digits, cases, draws, letters, left = 0, 0.0, 0, 0.0, 0, [(ast.parse(source), 2, False)]
+    compared, digits, cases, draws, letters = 0, 0.0, 0, 0.0, 0
+    left = [(ast.parse(part) if isinstance(part, str) else part, 2, False) for part in parts]
     while left:
         node, times, is_asserted = left.pop()
         if isinstance(node, ast.Assert):
@@ -268,69 +271,119 @@ def sources():
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
+ELSE = "what stands outside of its functions"
+
+
+def described(source):
+    """Return what each function and class of a file is, and all else but imports, texts and comments.
+
+    Examples
+    --------
+    >>> before = described("import a\\nX = 1\\ndef test(): return 1  # why")
+    >>> now = described("X = 1\\n\\ndef test():\\n    # a comment\\n    return 2")
+    >>> [name for name in before if now[name] != before[name]]
+    ['test']
+
+    Returns
+    -------
+    dict
+        {name: a digest of the code, then the numbers that `asserted` returns for it}.
+    """
+    apart, lines = {ELSE: []}, source.splitlines()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            apart[node.name] = [node]
+        elif not isinstance(node, ast.Import | ast.ImportFrom) and not _is_said(node):
+            apart[ELSE].append(node)
+    codes = {name: " ".join(_code(node, lines) for node in nodes) for name, nodes in apart.items()}
+    return {name: [f"{zlib.crc32(code.encode()):08x}", *asserted(*apart[name])] for name, code in codes.items()}
+
+
+def _code(node, lines):
+    """Return the lines of a statement without comments and blanks; unlike ast.unparse, alike in every Python."""
+    start = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+    code = (line.partition("  # ")[0].strip() for line in lines[start - 1 : node.end_lineno])
+    return " ".join(line for line in code if line and not line.startswith("#"))
+
+
+def changes(now, then):
+    """Return which parts of a file of tests, as `described` returns them, ask for less, or are other ones and ask for
+    no more, as words."""
+    found = []
+    for name, (digest, *before) in then.items():
+        if name not in now:
+            found.append(f"{name} is gone")
+            continue
+        less = [
+            f"{new} {of} after {old}" for new, old, of in zip(now[name][1:], before, KINDS, strict=True) if new < old
+        ]
+        if less:
+            found.append(f"{name} asks for less ({', '.join(less)})")
+        elif digest != now[name][0] and now[name][1:] == before:
+            found.append(f"{name} is another one, and asks for no more by any number")
+    return found
+
+
 def assertion_problems(name, source, stored):
-    """Return whether the assertions of a file compare as much as its numbers say.
+    """Return whether the tests of a file are those that are stored.
 
     Parameters
     ----------
     name, source : str
         Of a file of tests.
-    stored : sequence of int, or None
-        What `asserted` returned when tools/asserted.json was written.
+    stored : dict, or None
+        What `described` returned when tools/asserted.json was written.
     """
-    found = asserted(source)
-    if stored is None or all(now >= then for now, then in zip(found, stored, strict=True)):
-        if found == stored:
-            return []
-        return [f"{name}: its assertions compare more than tools/asserted.json says, so that less would pass: {STORE}"]
-    less = [f"{now} {of} after {then}" for now, then, of in zip(found, stored, KINDS, strict=True) if now < then]
-    return [
-        f"{name}: its assertions compare less than they did ({', '.join(less)}). Put back what is gone; {STORE}, {LESS}"
-    ]
+    now = described(source)
+    if found := changes(now, stored or {}):
+        return [f"{name}: {'; '.join(found)}. Does it still find what it is to find? If so, {STORE}, {CHANGED}"]
+    if now != stored:
+        return [f"{name}: has more than tools/asserted.json knows, which could be taken away again unseen: {STORE}"]
+    return []
 
 
 def main(words=None):
-    """Store how many tests each file has, of all steps that can run here, and how much they compare.
+    """Store how many tests each file has, of all steps that can run here, and what they are.
 
-    Where something became less, nothing is stored unless --less names the file.
+    Where something became less or another one, nothing is stored unless --changed names the file.
     """
     from tools.steps import STEPS, surroundings
 
     parser = argparse.ArgumentParser(prog="python -m tools.counted")
     parser.add_argument(
-        "--less",
+        "--changed",
         action="extend",
         nargs="+",
         default=[],
         metavar="FILE",
-        help="files that rightly test less than before",
+        help="files whose tests are rightly fewer or other ones than before",
     )
-    allowed = parser.parse_args(words).less
+    allowed = parser.parse_args(words).changed
     texts = {path: path.read_text(encoding="utf-8") for path in (COUNTS, ASSERTED)}
     before, left_out = json.loads(texts[COUNTS]), []
     for step in before:
         command = [sys.executable, *STEPS[step], "--collect-only"]
         run = subprocess.run(command, cwd=ROOT, env=surroundings(step, {}, ""), stdout=subprocess.DEVNULL)
         left_out += [step] if run.returncode else []
-    now, strength = json.loads(COUNTS.read_text(encoding="utf-8")), json.loads(texts[ASSERTED])
-    less = {
+    now, stored = json.loads(COUNTS.read_text(encoding="utf-8")), json.loads(texts[ASSERTED])
+    changed = {
         name: f"{step}: {name} had {files[name]} tests and has {now[step].get(name, 0)}"
         for step, files in before.items()
         for name in files
         if now[step].get(name, 0) < files[name]
     }
-    found = {name: asserted(source) for name, source in sources().items()}
-    for name, numbers in strength.items():
-        if name in found and any(new < old for new, old in zip(found[name], numbers, strict=True)):
-            less[name] = f"{name}: compared {numbers} and compares {found[name]}"
-    for words in less.values():
-        print(words)
-    if refused := sorted(less.keys() - {*allowed}):
+    found = {name: described(source) for name, source in sources().items()}
+    for name in found.keys() & stored.keys():
+        if words := changes(found[name], stored[name]):
+            changed[name] = f"{name}: {'; '.join(words)}"
+    for name in sorted(changed):
+        print(changed[name])
+    if refused := sorted(changed.keys() - {*allowed}):
         for path, text in texts.items():
             write(path, text)
-        print(f"Nothing was stored; where less is right: --less {' '.join(refused)}", file=sys.stderr)
+        print(f"Nothing was stored; where that is right: --changed {' '.join(refused)}", file=sys.stderr)
         return 1
-    write(ASSERTED, json.dumps(found, sort_keys=True).replace("], ", "],\n ") + "\n")
+    write(ASSERTED, json.dumps(found, sort_keys=True).replace("}, ", "},\n ").replace("], ", "],\n  ") + "\n")
     if left_out:
         print(f"As they were, because another verb or a browser brings what they need: {', '.join(left_out)}")
     return 0

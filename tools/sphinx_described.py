@@ -41,6 +41,8 @@ def tags(title, description, url, branch="main"):
     <meta name="description" content="It says this.">
     >>> print(tags("A page", "It says this.", "https://example.org/a/b").splitlines()[-1])
     <meta property="og:image" content="https://example.org/a/b/raw/main/assets/index.png">
+    >>> print(tags("A page", 'Is "1 < 2" & more true?', ""))
+    <meta name="description" content="Is &quot;1 &lt; 2&quot; &amp; more true?">
     """
     said = {'name="description"': description}
     if url:

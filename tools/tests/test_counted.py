@@ -164,31 +164,64 @@ with raises(TypeError, match="must be of"): f()
     ],
 )
 def test_an_assertion_that_compares_less_is_refused(old, new, less):
-    assert counted.assertion_problems("a.py", STRONG, counted.asserted(STRONG)) == []
-    (problem,) = counted.assertion_problems("a.py", STRONG.replace(old, new), counted.asserted(STRONG))
-    assert problem.startswith(f"a.py: its assertions compare less than they did ({less}"), problem
+    stored = counted.described(STRONG)
+    assert counted.assertion_problems("a.py", STRONG, stored) == []
+    (problem,) = counted.assertion_problems("a.py", STRONG.replace(old, new), stored)
+    assert problem.startswith(f"a.py: {counted.ELSE} asks for less ({less}"), problem
+    assert problem.endswith(f". Does it still find what it is to find? If so, {counted.STORE}, {counted.CHANGED}")
+
+
+TESTS = """\
+import os
+LARGE = 10**6  # why
+def test_a():
+    before = dict(os.environ)
+    change()
+    assert os.environ == before
+@mark.parametrize("x", [1, 2])
+def test_b(x):
+    assert f(x) < LARGE
+"""
+OTHER = "is another one, and asks for no more by any number"
 
 
 @pytest.mark.parametrize(
-    "stored",
+    ("old", "new", "found"),
     [
-        None,
-        [41, 22.3, 3, 3.7, 14],
-        [42, 22.2, 3, 3.7, 14],
-        [42, 22.3, 2, 3.7, 14],
-        [42, 22.3, 3, 3.6, 14],
-        [42, 22.3, 3, 3.7, 13],
+        ("dict(os.environ)", "os.environ", f"test_a {OTHER}"),
+        ("    change()\n", "", f"test_a {OTHER}"),
+        ("f(x) < LARGE", "g(x) < LARGE", f"test_b {OTHER}"),
+        ('"x", [1, 2]', '"y", [1, 2]', f"test_b {OTHER}"),
+        ("10**6", "6**10", f"{counted.ELSE} {OTHER}"),
+        ("LARGE = 10**6", "del LARGE", f"{counted.ELSE} asks for less (0.0 digits of sizes and draws after 1.8)"),
+        ("[1, 2]", "[1]", "test_b asks for less (1 cases after 2, 0.0 digits of sizes and draws after 0.3)"),
+        ("def test_a()", "def run_a()", "test_a is gone"),
+        ("[1, 2]", "[1, 2, 3]", None),
+        ("os.environ == before", "os.environ == before != {}", None),
+        (TESTS, TESTS + "def test_c(): pass", None),
+        ("  # why", "  # since", ""),
+        ("import os", "import os, sys\n\n", ""),
     ],
 )
-def test_numbers_that_lag_behind_are_refused(stored):
-    """Else what was added could be taken away again."""
-    (problem,) = counted.assertion_problems("a.py", STRONG, stored)
-    assert "compare more than tools/asserted.json says" in problem
+def test_a_test_that_is_another_one_is_read_and_what_is_new_is_stored(old, new, found):
+    problems = counted.assertion_problems("a.py", TESTS.replace(old, new), counted.described(TESTS))
+    if found:
+        assert problems == [
+            f"a.py: {found}. Does it still find what it is to find? If so, {counted.STORE}, {counted.CHANGED}"
+        ]
+    else:
+        more = "a.py: has more than tools/asserted.json knows, which could be taken away again unseen: "
+        assert problems == ([more + counted.STORE] if found is None else [])
+
+
+def test_a_file_that_is_not_known_is_stored():
+    (problem,) = counted.assertion_problems("a.py", TESTS, None)
+    assert problem.startswith("a.py: has more than tools/asserted.json knows")
 
 
 A, B, C = (f"lib/tests/test_{letter}.py" for letter in "abc")
 FEWER, GONE = f"unit: {A} had 2 tests and has 1", f"unit: {B} had 1 tests and has 0"
-WEAKER = f"{C}: compared [6, 0.0, 0, 0.0, 0] and compares [2, 0.0, 0, 0.0, 0]"
+WEAKER = f"{C}: {counted.ELSE} asks for less (2 comparisons after 6)"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +241,10 @@ WEAKER = f"{C}: compared [6, 0.0, 0, 0.0, 0] and compares [2, 0.0, 0, 0.0, 0]"
 def test_less_is_stored_only_where_it_is_asked_for(tmp_path, monkeypatch, capsys, ran, source, less, allowed):
     """Of all files or of none; a step that cannot run here, as `lab`, keeps its numbers and is named."""
     before = {"lab": {"web/test_lab.py": 4}, "unit": {A: 2, B: 1, C: 1}}
-    for name, content in (("COUNTS", before), ("ASSERTED", {C: [6, 0.0, 0, 0.0, 0], "gone.py": [9, 9.9, 9, 9.9, 9]})):
+    for name, content in (
+        ("COUNTS", before),
+        ("ASSERTED", {C: counted.described("assert x.dtype == y.dtype"), "gone.py": {}}),
+    ):
         monkeypatch.setattr(counted, name, tmp_path / name)
         getattr(counted, name).write_text(json.dumps(content))
     texts = counted.COUNTS.read_text(), counted.ASSERTED.read_text()
@@ -224,20 +260,22 @@ def test_less_is_stored_only_where_it_is_asked_for(tmp_path, monkeypatch, capsys
     monkeypatch.setattr(counted.subprocess, "run", collects)
     monkeypatch.setattr(counted, "sources", lambda: {C: source, "new.py": "assert x"})
     refused = [name for name in less if name not in allowed]
-    assert counted.main(["--less", *allowed] if allowed else []) == int(bool(refused))
+    assert counted.main(["--changed", *allowed] if allowed else []) == int(bool(refused))
     assert commands == [[*STEPS[step], "--collect-only"] for step in ("lab", "unit")]
     said = capsys.readouterr()
     assert said.out.splitlines()[: len(less)] == list(less.values())
     if refused:
         assert said.out.splitlines()[len(less) :] == []
-        assert said.err == f"Nothing was stored; where less is right: --less {' '.join(refused)}\n"
+        assert said.err == f"Nothing was stored; where that is right: --changed {' '.join(refused)}\n"
         assert (counted.COUNTS.read_text(), counted.ASSERTED.read_text()) == texts
     else:
         left_out = "As they were, because another verb or a browser brings what they need: lab"
         assert (said.out.splitlines()[len(less) :], said.err) == ([left_out], "")
         assert json.loads(counted.COUNTS.read_text()) == before | {"unit": ran}
-        found = json.dumps(counted.asserted(source))
-        assert counted.ASSERTED.read_text() == f'{{"{C}": {found},\n "new.py": [2, 0.0, 0, 0.0, 0]}}\n'
+        assert json.loads(counted.ASSERTED.read_text()) == {
+            C: counted.described(source),
+            "new.py": counted.described("assert x"),
+        }
 
 
 def test_where_every_step_can_run_nothing_more_is_said(tmp_path, monkeypatch, capsys):

@@ -120,6 +120,40 @@ def test_a_book_of_which_something_is_cut_off_is_not_written(printer, site, caps
     assert "Cut off on paper; nothing was written:\nc: a wide table" in capsys.readouterr().err
 
 
+def test_what_is_cut_off_is_looked_for_on_the_sheet_and_once_the_mathematics_is_set(tmp_path, monkeypatch):
+    done = []
+
+    class Chromium:
+        """Stands in for the browser and all that it opens: keeps in order what is asked of it."""
+
+        def __enter__(self):
+            self.chromium = self
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def __getattr__(self, name):
+            return lambda *words, **named: done.append((name, *words, *named.items())) or self
+
+        def evaluate(self, words):
+            done.append(("evaluate", words))
+            return ["a: wide"] if words == pdf.CUT else None
+
+    monkeypatch.setattr(pdf, "sync_playwright", Chromium)
+    assert pdf.print_page(tmp_path / "page.html", tmp_path / "book.pdf") == ["a: wide"]
+    (_, *context) = done[1]
+    assert dict(context) == {"offline": True, "viewport": pdf.INSIDE}
+    assert [words[:2] for words in done if words[0] in ("emulate_media", "goto", "evaluate", "pdf", "close")] == [
+        ("emulate_media", ("media", "print")),
+        ("goto", (tmp_path / "page.html").as_uri()),
+        ("evaluate", "MathJax.startup.promise"),
+        ("evaluate", pdf.CUT),
+        ("pdf", ("path", tmp_path / "book.pdf")),
+        ("close",),
+    ]
+
+
 @pytest.mark.slow
 def test_a_printed_book_shows_where_its_chapters_begin(tmp_path):
     """With the real Chromium, where there is one."""

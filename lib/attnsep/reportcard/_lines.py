@@ -560,7 +560,7 @@ def recalls(judge):
     """Recalls pairs: random keys, each with a value of its own; which share of its value does a key get back?"""
     if not judge.linear_in_values:
         return _without_weights("recalls", judge)
-    width, rows = judge.attention.width, []
+    width, rows, reason = judge.attention.width, [], "The time is too short for it."
     with judge.part(1):
         for pairs in PAIRS:
             keys = judge.rng.standard_normal((pairs, width))
@@ -570,15 +570,17 @@ def recalls(judge):
                     W, loss = min(
                         (W, loss), _recalled(judge, np.abs(keys)), key=lambda found: (found[1] != found[1], found[1])
                     )
-            except Misfit:  # it takes no so short a list
+            except Misfit as error:  # it takes no so short a list
+                reason = f"It could not be judged: {error}."
                 continue
             if not math.isfinite(loss):
+                reason = f"The weights of {pairs} pairs are not finite."
                 break
             sizes = np.linalg.svd(W, compute_uv=False)
             rank = int((sizes > min(100 * judge.noise * pairs, ROUGH) * sizes[0]).sum())
             rows.append({"pairs": pairs, "loss": loss, "rank": rank, "floor": float(recall_floor(pairs, max(rank, 1)))})
     if not rows:
-        return Line("recalls", UNJUDGED, "The time is too short for it.", {})
+        return Line("recalls", UNJUDGED, reason, {})
     last = rows[-1]
     good = list(takewhile(lambda row: row["loss"] <= RECALLED, rows))
     most = good[-1]["pairs"] if good else 0
@@ -889,7 +891,7 @@ def _share(x):
 
 
 def _two(x):
-    return f"{x:.2g}" if x < 100 else f"{x:.0f}"
+    return f"{x:.2g}" if x < 99.5 else f"{x:.0f}"
 
 
 def _listed(numbers):

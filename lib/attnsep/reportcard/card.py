@@ -283,7 +283,7 @@ def named(attention: str) -> Callable[..., Any]:
         try:
             return _of_kernel(require_kernel(attention))
         except ValueError as error:
-            rule = str(error).split(": ", 1)[-1]
+            rule = str(error).removeprefix(f"kernel = {text_of(attention)}: ")
             raise ValueError(f"attention = {text_of(attention)}: is no module:name, and as a kernel {rule}") from None
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())

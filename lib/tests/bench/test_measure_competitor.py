@@ -192,6 +192,18 @@ def test_numpy_alone_computes_the_same_products_and_powers(monkeypatch):
         np.testing.assert_allclose(found, wanted, rtol=1e-13)
 
 
+def test_linear_attention_in_numpy_alone_makes_no_matrix_of_scores():
+    sizes = []
+
+    class Seen(np.ndarray):
+        def __array_finalize__(self, source):
+            sizes.append(self.size)
+
+    q, k, v = (np.random.default_rng(seed).uniform(0.1, 1, (50, 5)).view(Seen) for seed in range(3))
+    measure._bare_calls(np, (q, k, v), (q, k, v))["linear", cost.BARE]()
+    assert max(sizes) == 50 * 5, "it takes time and memory that grow with the square of n"
+
+
 def test_every_parameter_reaches_the_measurement(monkeypatch, contenders_here):
     """Of times nothing can be tested, so: what is asked for, with each parameter changed."""
     asked = []

@@ -62,7 +62,13 @@ def test_best_threshold_is_the_best_of_all_and_attained():
             for a in ("0.05", "0.7")
         ]
         assert [best.on_d0, best.on_d1] == pytest.approx(fires, abs=1e-12)
-        top = mechanisms.column_law(TokenData(n=40, d=22, a="0.7", c="0.45"), kernel, normalised)[0].max()
+        weak, strong = (
+            mechanisms.column_law(TokenData(n=40, d=22, a=a, c="0.45"), kernel, normalised)[0] for a in ("0.05", "0.7")
+        )
+        steps = np.concatenate([weak, strong])
+        next_below, next_above = steps[steps < best.tau].max(), steps[steps > best.tau].min()
+        assert best.tau == pytest.approx((next_below + next_above) / 2, rel=1e-12)
+        top = strong.max()
         for share in np.linspace(0.013, 1.2, 60):
             on_d0, on_d1 = (
                 mechanisms.fires_probability(

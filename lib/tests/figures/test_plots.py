@@ -515,7 +515,8 @@ def test_firing_dots_are_filled_on_d1_and_open_and_dashed_on_d0():
                 if MECHANISMS[name].colour == colour:  # D_0 above D_1, bars and marks at one height
                     places = [(0.05, 0.2, -0.2), (0.1, -0.2), (0.8, 1.0, 0.2), (0.9, 0.2)]
                     for *x, shift in places:
-                        assert [*drawn[(colour, *x)].get_ydata()] == [row + shift] * len(x)
+                        height = [*drawn[(colour, *x)].get_ydata()]
+                        assert height == [row + shift] * len(x), f"{name} is not drawn in the row of its label"
                     assert drawn[colour, 0.9].get_marker() == MECHANISMS[name].marker
         assert (axis.get_xlabel(), axis.yaxis_inverted()) == (axis_name("fires"), True)
         assert axis.get_xticks().tolist() == [0, 0.5, 1]

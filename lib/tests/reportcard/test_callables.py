@@ -1,6 +1,7 @@
 """How an attention is called is found out, and each rule that it may break has its sentence."""
 
 import sys
+from functools import partial
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -26,6 +27,23 @@ def keys_in_place(q, k, v):
     return softmax(q, k, v)
 
 
+def values_in_place(q, k, v):
+    v[0, 0] = 0
+    return softmax(q, k, v)
+
+
+def leaning_in_one_number(q, k, v):
+    out = several(q, k, v)
+    out[..., -1, 0] = out[:, ::-1, -1, 0]  # the last token's first number is that of the other head
+    return out
+
+
+def drawing_one_number(q, k, v):
+    out = softmax(q, k, v)
+    out[-1, -1] += NOISE.standard_normal()
+    return out
+
+
 def fresh():
     rng = np.random.default_rng(0)
     return lambda q, k, v: softmax(q, k, v) * rng.uniform(0.5, 1.5)
@@ -47,10 +65,6 @@ def of_two(q, k, v, bias):
     return softmax(q, k, v)
 
 
-def heads_exchanged(q, k, v):
-    return several(q, k, v)[:, ::-1]
-
-
 def only_two_heads(q, k, v):
     if q.ndim != 4 or q.shape[1] == 1:
         raise ValueError("two heads at least")
@@ -64,6 +78,9 @@ BROKEN = {
     "NaN": (lambda q, k, v: softmax(q, k, v) * np.nan, "its outputs must be finite"),
     "queries in place": (in_place, "changes q in place; it must leave its inputs alone"),
     "keys in place": (keys_in_place, "changes k in place; it must leave its inputs alone"),
+    "values in place": (values_in_place, "changes v in place; it must leave its inputs alone"),
+    "one number drawn": (drawing_one_number, "answers equal inputs differently; it must not draw anything anew"),
+    "a list": (lambda q, k, v: [q], "returns list, no NumPy array; it must return one array like v, such as lambda q"),
     "exception": (failing, "raises KeyError ('weights') for q, k, v of shape (24, 8) and dtype float64"),
     "one head": (only_two_heads, "raises ValueError (two heads at least) for q, k, v of shape (1, 1, 24, 8)"),
     "other answers": (fresh(), "answers equal inputs differently; it must not draw anything anew"),
@@ -79,7 +96,7 @@ BROKEN = {
         of_two,
         "argument: 'bias') for q, k, v of shape (24, 8) and dtype float64; it is called as attent",
     ),
-    "heads": (heads_exchanged, "its output for a head depends on another head; it must keep heads apart"),
+    "heads": (leaning_in_one_number, "its output for a head depends on another head; it must keep heads apart"),
 }
 
 
@@ -90,6 +107,7 @@ def test_a_broken_rule_has_its_sentence(rule):
         found(attention, library="numpy")
     assert str(error.value).startswith("attention: ")
     assert words in str(error.value)
+    assert ("such as" in str(error.value)) == (rule in ("a tuple", "a list"))
     assert "\n" not in str(error.value)
 
 
@@ -138,11 +156,14 @@ def test_the_most_precise_dtype_that_works_is_taken():
 
 
 def test_one_that_takes_many_tokens_alone_is_given_as_many():
-    def long(q, k, v):
-        assert q.shape[-2] % 64 == 0, "blocks of 64"
-        return softmax(q, k, v)
+    for block, length in ((1, 24), (64, 64), (512, 512)):
 
-    assert found(long, library="numpy").length == 64
+        def long(q, k, v, block=block):
+            assert q.shape[-2] % block == 0, f"blocks of {block}"
+            return v + v.mean(axis=-2, keepdims=True)
+
+        attention = found(long, library="numpy")
+        assert (attention.length, attention.layout) == (length, "nd")  # whoever takes plain rows takes them for tokens
 
 
 def test_spacings_are_those_of_the_formats():
@@ -169,6 +190,8 @@ def test_a_long_message_is_cut_and_one_without_words_is_said():
     with pytest.raises(Misfit) as error:
         found(long, library="numpy")
     assert f"('{'x' * 159} …)" in str(error.value)
+    assert _callables.first_line(ValueError("x" * 160)) == "x" * 160
+    assert _callables.first_line(ValueError("x" * 161 + "\ny")) == "x" * 160 + " …"
     with pytest.raises(Misfit, match=r"raises ValueError \(no message\)"):
         found(silent, library="numpy")
     assert _callables.first_line(ValueError("\n  one.\ntwo")) == "one"
@@ -193,6 +216,48 @@ def test_one_row_that_looks_at_others_is_enough(place):
         return out
 
     assert found(one_row, library="numpy").layout == "nd"
+
+
+def test_one_column_that_looks_at_others_is_enough():
+    def one_column(q, k, v):
+        return np.concatenate([softmax(q, k, v)[:, :1], v[:, 1:]], axis=1)
+
+    assert found(one_column, library="numpy").layout == "nd"
+
+
+@pytest.mark.parametrize("layout", ["nd", "bhnd", "bnhd"])
+def test_the_time_is_asked_for_as_many_tokens_as_are_given(layout):
+    """Also where heads, or a batch, stand where another layout has the tokens."""
+    asked, shapes = [], []
+
+    class Noting(Budget):
+        def require(self, tokens):
+            asked.append(tokens)
+
+        def note(self, tokens, seconds):
+            asked.append(tokens)
+            assert seconds >= 0
+
+    def mean_and_own(q, k, v):
+        shapes.append(v.shape)
+        return v + v.mean(axis=1 if layout == "bnhd" else -2, keepdims=True)
+
+    attention = found(mean_and_own, layout=layout, library="numpy", budget=Noting(60))
+    rows = np.random.default_rng(0).standard_normal((3, 2, 37, 8))
+    asked.clear()
+    shapes.clear()
+    assert attention(*rows[:, 0]).shape == (37, 8)
+    if layout != "nd":
+        assert attention.heads(*rows).shape == attention.batches(*rows).shape == (2, 37, 8)
+    assert asked == [37] * 2 * len(shapes)
+    assert (
+        shapes
+        == {
+            "nd": [(37, 8)],
+            "bhnd": [(1, 1, 37, 8), (1, 2, 37, 8), (2, 1, 37, 8)],
+            "bnhd": [(1, 37, 1, 8), (1, 37, 2, 8), (2, 37, 1, 8)],
+        }[layout]
+    )
 
 
 def test_the_own_library_is_taken_and_a_missing_one_is_named(monkeypatch):
@@ -287,8 +352,9 @@ def test_tensors_are_put_in_and_taken_out_without_gradients(torch):
 
 
 def test_a_numpy_answer_to_tensors_is_named(torch):
-    with pytest.raises(Misfit, match="returns ndarray, no PyTorch tensor"):
+    with pytest.raises(Misfit) as error:
         found(lambda q, k, v: softmax(q.x, k.x, v.x), library="torch")
+    assert str(error.value) == "attention: returns ndarray, no PyTorch tensor; it must return one array like v"
 
 
 def test_whose_answer_is_a_tensor_gets_tensors(torch):
@@ -306,6 +372,59 @@ def test_whose_answer_is_a_tensor_gets_tensors(torch):
         found(either, library="numpy")
 
 
+def test_of_several_libraries_the_one_that_is_meant_speaks(torch):
+    """A TypeError says that other arrays are meant; else each library's error is told."""
+
+    def failing(on_arrays, on_tensors):
+        def attention(q, k, v):
+            raise on_arrays if isinstance(q, np.ndarray) else on_tensors
+
+        attention.__module__ = __name__
+        return attention
+
+    def said(*errors):
+        with pytest.raises(Misfit) as error:
+            found(failing(*errors), layout="nd", dtype="float32")
+        return str(error.value)
+
+    shape = "for q, k, v of shape (24, 8) and dtype float32"
+    assert said(TypeError("arrays"), ValueError("seven")) == f"attention: raises ValueError (seven) {shape}"
+    assert said(ValueError("seven"), TypeError("tensors")) == f"attention: raises ValueError (seven) {shape}"
+    assert said(KeyError(1), KeyError(1)) == f"attention: raises KeyError (1) {shape}"
+    arrays, tensors = (f"the attention: raises {kind}" for kind in ("KeyError (1)", "ValueError (two)"))
+    both = f"with arrays of numpy {arrays} {shape}; with arrays of torch {tensors} {shape}"
+    assert said(KeyError(1), ValueError("two")) == both
+    assert said(TypeError("one"), TypeError("two")) == both.replace("KeyError (1)", "TypeError (one)").replace(
+        "ValueError", "TypeError"
+    )
+
+
+def test_what_comes_from_a_library_is_given_its_arrays_alone(torch):
+    calls = []
+
+    def attention(q, k, v):
+        calls.append(type(q))
+        return Tensor(softmax(q.x, k.x, v.x))
+
+    attention.__module__ = "torch.nn.functional"
+    assert found(attention).library == "torch"
+    assert set(calls) == {Tensor}
+    attention.__module__ = "jaxlib.xla"
+    assert _callables._candidates(attention) == ("jax",)
+    attention.__module__ = None
+    assert _callables._candidates(attention)[:2] == _callables._candidates(Clock())[:2]
+    assert _callables._candidates(torch.nn.Module()) == ("torch",)
+
+
+def test_an_attention_has_the_name_that_is_given_or_its_own_and_no_cost_of_other_layouts():
+    budget = Budget(60)
+    assert found(softmax, library="numpy", budget=budget).name == "softmax"
+    assert found(softmax, library="numpy", name="mine").name == "mine"
+    assert found(partial(softmax), library="numpy").name == "partial"
+    assert budget._costs.keys() == {24}  # what trying the layouts cost is forgotten
+    assert len(budget._costs[24]) == 1
+
+
 def test_whole_numbers_of_a_tensor_are_named(torch):
     with pytest.raises(Misfit, match="returns numbers of dtype int64, no floating-point ones"):
         found(lambda q, k, v: Tensor(v.x.astype("int64")), library="torch")
@@ -320,7 +439,10 @@ def test_jax_is_asked_for_float64_only_where_it_is_on(monkeypatch):
     monkeypatch.setattr(numpy, "float16", np.float16, raising=False)
     assert found(softmax, library="jax").dtype == "float32"
     jax.config.jax_enable_x64 = True
-    assert found(softmax, library="jax").dtype == "float64"
+    attention = found(softmax, library="jax")
+    assert attention.dtype == "float64"
+    rows = np.random.default_rng(0).standard_normal((3, 24, 8))
+    assert np.allclose(attention(*rows), softmax(*rows), rtol=1e-14)  # with all its digits
     assert jax.config.jax_enable_x64 is True
 
 
@@ -328,6 +450,9 @@ def test_a_mask_goes_to_the_name_that_is_given():
     attention = found(stand_ins.masked, library="numpy").with_mask("mask", np.tril(np.ones((24, 24), bool)))
     rows = np.random.default_rng(0).standard_normal((3, 24, 8))
     assert np.allclose(attention(*rows), stand_ins.causal(*rows))
+    bare = found(stand_ins.masked, library="numpy")
+    bare.with_mask("mask", np.tril(np.ones((24, 24), bool)))
+    assert np.allclose(bare(*rows), softmax(*rows))  # it keeps none itself
 
 
 def test_a_budget_ends_a_part_and_predicts_by_the_power_seen_last(monkeypatch):
@@ -350,6 +475,14 @@ def test_a_budget_ends_a_part_and_predicts_by_the_power_seen_last(monkeypatch):
         budget.note(256, cost)
     assert budget.expected(512) == 256  # nor to grow faster than by the square
     budget.forget()
+    for n, cost in ((64, 0.01), (64, 0.01), (128, 0.02), (128, 0.02)):
+        budget.note(n, cost)
+    assert budget.expected(512) == pytest.approx(0.08)
+    budget.forget()
+    for n in (64, 64, 128, 128):
+        budget.note(n, 0.0)  # a clock that ticks seldom
+    assert budget.expected(512) == 0
+    budget.forget()
     for n, cost in ((64, 5.0), (64, 1.0), (128, 9.0), (128, 4.0)):
         budget.note(n, cost)
     with budget.part(0.1):
@@ -361,6 +494,21 @@ def test_a_budget_ends_a_part_and_predicts_by_the_power_seen_last(monkeypatch):
         budget.require(64)
         raise AssertionError("the part is over")
     assert budget.left() == pytest.approx(89)
+    with budget.part(0.5), budget.part(0.5):
+        assert budget.left() == pytest.approx(89 / 4)
+    clock.now = 99.5
+    with budget.part(0.5):
+        assert budget.left() == pytest.approx(0.25)
+    with budget.part(2):
+        assert budget.left() == pytest.approx(0.5)
+    clock.now = 101
+    with budget.part(0.5):
+        assert budget.left() == pytest.approx(-1)
+    budget.stop = 101 + 4.0
+    with pytest.raises(Late):  # a call that takes all that is left
+        budget.require(128)
+    budget.stop += 0.001
+    budget.require(128)
 
 
 def test_cupy_is_given_arrays_of_its_own_and_asked_for_them_back(monkeypatch):

@@ -7,6 +7,7 @@ import struct
 import sys
 import warnings
 from base64 import b64decode
+from importlib.metadata import PackageNotFoundError
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from bs4 import BeautifulSoup
 
 from attnsep.paper import tokens
 from attnsep.reportcard import _callables, _lines, card
+from attnsep.reportcard._callables import Late, Misfit
 from attnsep.reportcard.card import Card, Line, failed, named, report
 from lib.tests.reportcard import stand_ins
 from lib.tests.reportcard.stand_ins import Clock
@@ -31,6 +33,64 @@ def test_a_card_is_shown_as_text_with_the_chapters(whole):
     assert [line.name for line in whole.lines] == list(_lines.LINES)
     for line in whole.lines:
         assert f"{line.says} See: {card.TITLES[line.chapter]}." in text
+
+
+def test_a_small_card_is_shown_as_a_whole(monkeypatch):
+    lines = (Line("sees", "not judged", "a < b.", {}), Line("numerics", "partly", "So so.", {}))
+    small = Card("mine & <yours>", {"library": "<numpy>", "seed": 3}, lines)
+    assert str(small) == (
+        "mine & <yours> (library <numpy>, seed 3)\n"
+        "sees the mark           not judged\n  a < b. See: The golden ratio.\n"
+        "keeps its digits        partly\n  So so. See: Your own attention."
+    )
+
+    def missing(_):
+        raise PackageNotFoundError
+
+    monkeypatch.setattr(card, "metadata", missing)  # as where the package runs from its folder
+    page = small.html()
+    assert "<h1>Report card: mine &amp; &lt;yours&gt;</h1>\n<p>library &lt;numpy&gt;, seed 3</p>\n" in page
+    assert page.partition("<tbody>\n")[2].partition("</tbody>")[0] == (
+        '<tr><th scope="row">sees the mark</th><td class="not-judged">not judged</td>'
+        "<td>a &lt; b. See The golden ratio.</td></tr>\n"
+        '<tr><th scope="row">keeps its digits</th><td class="partly">partly</td>'
+        "<td>So so. See Your own attention.</td></tr>\n"
+    )
+
+
+def test_each_line_has_its_share_of_the_time_that_is_left(monkeypatch):
+    """A line that needs less leaves the rest to the others, and the last one has all of it."""
+    clock, left = Clock(), {}
+    monkeypatch.setattr(_callables, "monotonic", clock)
+
+    def looking(name):
+        def look(judge):
+            left[name] = judge.attention.budget.left()
+            if name == "counts":
+                clock.now += 50
+                raise Late
+            if name == "sees":
+                raise Misfit("rule: broken")
+            return Line(name, "yes", "", {})
+
+        return look
+
+    for name in _lines.LINES:
+        monkeypatch.setitem(_lines.LINES, name, looking(name))
+    found = report(stand_ins.softmax, library="numpy", seconds=100, lines=["selects", "sees", "counts", "numerics"])
+    share = card.SHARES
+    assert left == pytest.approx(
+        {
+            "selects": 100 * share["selects"] / sum(share[name] for name in left),
+            "sees": 100 * share["sees"] / (share["sees"] + share["counts"] + share["numerics"]),
+            "counts": 100 * share["counts"] / (share["counts"] + share["numerics"]),
+            "numerics": 50,
+        }
+    )
+    assert [line.verdict for line in found.lines] == ["yes", "not judged", "not judged", "yes"]
+    assert found["sees"] == Line("sees", "not judged", "It could not be judged: rule: broken.", {})
+    assert found["counts"] == Line("counts", "not judged", "The time was too short for it.", {})
+    assert found.called == {"library": "numpy", "layout": "nd", "dtype": "float64", "width": 130, "seed": 0}
 
 
 def test_a_card_is_data_that_json_holds(whole):
@@ -135,7 +195,7 @@ def test_the_time_is_kept_but_for_one_call(monkeypatch, cost, seconds):
     if cost < 100:
         assert len(report(clock.slow(stand_ins.softmax), width=18, seconds=seconds, n=512).lines) == 6
     else:
-        with pytest.raises(ValueError, match="seconds = 60: is too short to find out how this attention is called"):
+        with pytest.raises(ValueError, match=r"seconds = 60: is too short to find out how this attention is called$"):
             report(clock.slow(stand_ins.softmax), width=18, seconds=seconds, n=512)
     assert clock.now <= seconds + max(clock.calls)
 
@@ -233,13 +293,17 @@ def test_a_module_of_the_current_folder_is_found_behind_the_standard_library(tmp
     (tmp_path / "json.py").write_text("dumps = None\n")
     (tmp_path / "my_bad.py").write_text("1 / 0\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != os.getcwd()])
     assert named("my_own:mine") is stand_ins.softmax
     assert named("json:dumps") is json.dumps
     with pytest.raises(ValueError, match=r"importing 'my_bad' raises ZeroDivisionError \(division by zero\)"):
         named("my_bad:mine")
-    with pytest.raises(ValueError, match="the module my_own has no name yours"):
+    with pytest.raises(ValueError, match="attention = 'my_own:yours': the module my_own has no name yours"):
         named("my_own:yours")
+    (tmp_path / "my_end.py").write_text("raise SystemExit(3)\n")
+    with pytest.raises(ValueError, match=r"attention = 'my_end:x': importing 'my_end' raises SystemExit \(3\)"):
+        named("my_end:x")
+    assert (sys.path.count(os.getcwd()), sys.path[-1]) == (1, os.getcwd())
     monkeypatch.delitem(sys.modules, "my_own")
 
 
@@ -251,6 +315,13 @@ def test_a_kernel_is_named_by_its_text():
     words = "attention = 'softmx': is no module:name, and as a kernel must be one of softmax"
     with pytest.raises(ValueError, match=words):
         named("softmx")
+    with pytest.raises(
+        ValueError, match="attention = 'a: b': is no module:name, and as a kernel must be one of softmax"
+    ):
+        named("a: b")
+    with pytest.raises(ValueError, match="'softmax:-1': is no module:name, and as a kernel beta = '-1': must be at l"):
+        named("softmax:-1")
+    assert (named("softmax:0.5").__qualname__, named("softmax:0.5").__module__) == ("softmax:1/2", "numpy")
 
 
 def test_the_largest_sizes_are_taken():

@@ -9,7 +9,7 @@ from attnsep.extensions.where_linear_wins import CountData
 from attnsep.paper import tokens
 from attnsep.paper.tokens import TokenData
 from attnsep.reportcard import _lines
-from attnsep.reportcard._callables import Budget, adapted
+from attnsep.reportcard._callables import Budget, Late, adapted
 from attnsep.reportcard.card import named, report
 from lib.tests.reportcard import stand_ins
 
@@ -61,19 +61,24 @@ def test_weights_above_those_of_a_whole_row_are_no_shares():
 
 
 def test_sizes_are_halved_as_long_as_both_errors_are_small(monkeypatch):
-    quiet, loud = (_lines.Frequency(rate, rate, rate, 10) for rate in (0.05, 0.95))
-    good, bad, tried = [(quiet, []), (loud, [])], [(loud, []), (loud, [])], []
+    quiet, loud, less, more = ((_lines.Frequency(rate, rate, rate, 10), []) for rate in (0.1, 0.9, 0.8999, 0.1001))
+    good, tried, late = [quiet, loud], [], []
 
     def fired(judge, n, share):
         tried.append((n, share))
-        return good if n >= judge else bad
+        if n in late:
+            raise Late
+        return good if n >= judge else [quiet, less]
 
     monkeypatch.setattr(_lines, "_fired", fired)
     for least in (64, 128):
         tried.clear()
         assert _lines._from_which_n(least, 512, good) == least
         assert tried == [(256, 4), (128, 4), (64, 4)]
-    assert _lines._from_which_n(64, 512, bad) is None
+    for found in ([quiet, less], [more, loud], None):
+        assert _lines._from_which_n(64, 512, found) is None
+    late.append(128)
+    assert _lines._from_which_n(64, 512, good) == 256  # as far as the time sufficed
 
 
 def test_strength_and_scale_that_win_are_those_of_the_formula():
