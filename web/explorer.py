@@ -403,6 +403,8 @@ def check_frame(page, picture, slot):
             assert page.read(f"{here}/share-{i}", "x") == page.read(bar, "x")
         if picture == "network":
             assert page.read(f"{here}/answer-{i}", "x") == width
+            ends = [page.number(box, "x") + page.number(box, "width") for box in page.names(f"{here}/box-{i}-")]
+            assert max(ends) <= float(width) - OF_AN_ANSWER, f"{here}: the boxes of D_{i} run over its answer"
     check_looks(page, picture, here)
     if picture in ("bells", "firing"):
         level = path_points(page.read(f"{here}/{'base-0' if picture == 'bells' else 'frame'}", "d"))
@@ -417,6 +419,8 @@ def check_frame(page, picture, slot):
         name, attribute = what.split()
         assert page.read(name, attribute) == page.found[name.replace(here, f"{picture}/softmax")][attribute]
 
+
+OF_AN_ANSWER = 36  # pixels that "silent" takes, and a gap before it
 
 # How the shapes look whose look no number decides, by the beginnings of their names; see assets/book.css
 CLASSES = {

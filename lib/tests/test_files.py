@@ -250,16 +250,20 @@ def test_a_lock_is_of_the_file_that_has_the_name_now(tmp_path):
         assert not files._is_still(file.fileno(), path)  # another one
 
 
-def test_the_file_that_takes_standard_error_is_not_replaced(tmp_path):
+@pytest.mark.parametrize("before", ["", "os.close(1); "], ids=["both", "standard output is closed"])
+def test_the_file_that_takes_standard_error_is_not_replaced(tmp_path, before):
     (tmp_path / "log").touch()
-    code = """
+    code = f"""
 import os
 from attnsep import files
-os.dup2(os.open("log", os.O_WRONLY | os.O_APPEND), 2)
+log, said = os.open("log", os.O_WRONLY | os.O_APPEND), os.open("said", os.O_WRONLY | os.O_CREAT)
+os.dup2(log, 2)
+{before}os.close(log)
 try:
     files.require_writable("--out", "log")
 except ValueError as error:
-    print(error)
+    os.write(said, str(error).encode())
 """
-    done = run("-c", code, cwd=tmp_path)
-    assert done.stdout == "--out = 'log': cannot be written (standard output or error goes there)\n"
+    run("-c", code, cwd=tmp_path)
+    said = (tmp_path / "said").read_text(encoding="utf-8")
+    assert said == "--out = 'log': cannot be written (standard output or error goes there)"

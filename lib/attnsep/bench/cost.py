@@ -151,9 +151,9 @@ def medians(rows, d, dtype="float64", library=OURS, what="median"):
     library : str
         attnsep, PyTorch, or NumPy for the products and powers alone.
     what : str
-        median, min, max or turns (seconds; turns are a list), memory (bytes), or ratio (lower end, middle and upper
-        end of that to PyTorch's time; a row of another library has none); an n at which it was not measured is left
-        out.
+        median, min, max or turns (seconds; turns are a list of medians, of which max is the largest, while min is the
+        fastest call), memory (bytes), or ratio (lower end, middle and upper end of that to PyTorch's time; a row of
+        another library has none); an n at which it was not measured is left out.
 
     Raises
     ------

@@ -163,6 +163,7 @@ def test_a_turn_takes_what_the_middle_one_of_its_calls_takes():
     calls = {("softmax", "attnsep"): [1.0, 2.0, 9.0], ("softmax", "PyTorch"): [3.0, 4.0, 5.0]}
     pairs = measure._timed(lambda *size: calls, 8, 4, "float64", 1.0, 1e9)
     assert [row["median"] for _, row in pairs] == [2.0, 4.0]
+    assert [(row["min"], row["max"]) for _, row in pairs] == [(1.0, 2.0), (3.0, 4.0)]  # of calls, and of turns
     assert pairs[0][1]["ratio"] == [0.5, 0.5, 0.5]
 
 

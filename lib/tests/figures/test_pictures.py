@@ -267,9 +267,12 @@ def test_a_pass_is_the_law_and_the_network():
         found, law = pictures.one_pass(data, y, kernel), tokens.Law(data, kernel)
         row = law.values()[0]
         assert found.weight == law.weights().p
-        assert found.entries == pytest.approx(np.array((row.first, row.own, row.others, row.last)) / root)
+        wanted = np.array((row.first, row.own, row.others, row.last)) / root
+        np.testing.assert_allclose(
+            found.entries, wanted, rtol=1e-12, err_msg="not the entries of the marked token's row"
+        )
         sums = [row.meets(tokens.Signs(*y[[0, own, -1], i]), others[i]) / root for i in range(4)]
-        assert found.sums == pytest.approx(sums)
+        np.testing.assert_allclose(found.sums, sums, rtol=1e-12, err_msg="not the sums of the marked token's row")
         assert (found.F > 0) == law.fires_on(y)
 
 

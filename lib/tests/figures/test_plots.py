@@ -10,7 +10,7 @@ import pytest
 
 from attnsep import figures
 from attnsep.figures import Band, Curve, Histogram, Map, Region, Rule, Spot, Window
-from attnsep.figures._drawing import wrapped
+from attnsep.figures._drawing import require_seen, wrapped
 from attnsep.figures.grammar import BOUND, CROWD, MARK, MECHANISMS, PLAIN, axis_name
 
 BLUE, ORANGE = "#006BA4", "#C85200"
@@ -91,6 +91,15 @@ def test_an_end_of_a_curve_may_leave_the_picture(role, hidden):
 def test_a_range_that_hides_a_curve_is_refused(role, y, share):
     with pytest.raises(ValueError, match=rf"y_range = \(0, 1\): hides {share}% of the points of linear, D_1, all, of"):
         ranged(y, role)
+
+
+@pytest.mark.parametrize(("y", "share"), [([2, 2, 0.5], 67), ([-2, -2, 0.5], 67), ([-2, 2, 0.5], 67), ([-1, 0, 1], 33)])
+def test_what_lies_above_and_what_lies_below_is_hidden(y, share):
+    (axis,) = figures.chart(FOUR[:1], **AXES).axes
+    axis.set_ylim(0, 1)
+    curve = Curve(x=[1, 2, 3], y=y, role="sampled", mechanism="linear")
+    with pytest.raises(ValueError, match=rf"^y_range = \(0, 1\): hides {share}% of the points of linear, of which"):
+        require_seen(axis, [curve])
 
 
 def test_steps_end_where_the_numbers_end():

@@ -316,7 +316,9 @@ class Tensor:
 
 @pytest.fixture
 def torch(monkeypatch):
-    """A stand-in for PyTorch, where no gradients are kept while an attention runs."""
+    """A stand-in for PyTorch, beside which NumPy alone is loaded; no gradients are kept while an attention runs."""
+    for other in ("cupy", "jax"):
+        monkeypatch.delitem(sys.modules, other, raising=False)  # another test may have loaded it
     module = ModuleType("torch")
     module.recording = True
 
@@ -537,3 +539,23 @@ def test_cupy_is_given_arrays_of_its_own_and_asked_for_them_back(monkeypatch):
         found(lambda q, k, v: softmax(q.x, k.x, v.x), library="cupy")
     with pytest.raises(Misfit, match="returns numbers of dtype int64"):
         found(lambda q, k, v: Array(v.x.astype("int64")), library="cupy")
+
+
+@pytest.mark.parametrize(
+    ("error", "needs"),
+    [
+        (TypeError("f() takes 2 positional arguments"), "; it is called as attention(q, k, v)"),
+        (TypeError("missing"), ""),
+        (ValueError("bad argument: 3"), ""),
+        (RuntimeError("grad is off"), "; it is called without gradients and must not need them"),
+        (KeyError("weights"), ""),
+    ],
+)
+def test_only_a_wrong_call_is_told_how_it_is_called(error, needs):
+    def attention(q, k, v):
+        raise error
+
+    with pytest.raises(Misfit) as found_out:
+        found(attention, library="numpy", layout="nd", dtype="float64")
+    said = f"attention: raises {type(error).__name__} ({error}) for q, k, v of shape (24, 8) and dtype float64{needs}"
+    assert str(found_out.value) == said
