@@ -16,7 +16,7 @@ from attnsep.bench import measure
 from attnsep.reportcard import card
 from lib.tests.fuzzing import INPUTS, KERNELS, SETTINGS, WORDS, hurry, time_limit
 
-pytestmark = [pytest.mark.fuzz, pytest.mark.usefixtures("nothing_set", "contenders_here")]
+pytestmark = [pytest.mark.fuzz, pytest.mark.slow, pytest.mark.usefixtures("nothing_set", "contenders_here")]
 
 BAD = [*WORDS, "0", "-3", "1.5", "10" * 150, "1" + "0" * 400, "9" * 5000, "-inf", "é", "\udcff", "--", "-x", "1e-300"]
 BAD = [word.replace("\0", "?") for word in BAD]

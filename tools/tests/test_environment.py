@@ -17,6 +17,8 @@ from packaging.utils import canonicalize_name
 from tools import environment
 from tools.files import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def test_an_old_python_is_too_old_for_every_environment(monkeypatch):
     monkeypatch.setattr("sys.version_info", (3, 10, 9))

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from attnsep import figures
@@ -12,6 +13,8 @@ from attnsep.paper import tokens
 from attnsep.paper.tokens import TokenData
 from lib.tests.fuzzing import fuzz
 from lib.tests.strategies import some
+
+pytestmark = pytest.mark.slow
 
 # Figures draw what they are given, so it is given what has the right shape and is extreme.
 LINE_OF = st.sampled_from([np.linspace(0.1, 1, 5), np.array([1e-12, 1.0, 2, 3, 4]), np.geomspace(1, 1e12, 5)])
