@@ -375,7 +375,8 @@ def main(words=None):
     found = {name: described(source) for name, source in sources().items()}
     for name in found.keys() & stored.keys():
         if words := changes(found[name], stored[name]):
-            changed[name] = f"{name}: {'; '.join(words)}"
+            fewer = f"{changed[name]}\n" if name in changed else ""
+            changed[name] = f"{fewer}{name}: {'; '.join(words)}"
     for name in sorted(changed):
         print(changed[name])
     if refused := sorted(changed.keys() - {*allowed}):
