@@ -42,4 +42,5 @@ function named(box) {
     }
     delete drawing.dataset.touched;
   });
+  drawing.addEventListener("pointercancel", () => delete drawing.dataset.touched); // it became a scroll: no click follows
 }

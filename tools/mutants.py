@@ -8,7 +8,7 @@
 
 cosmic-ray makes the changes (OPERATORS), in decorated functions too, where mutmut 3 makes none; `Swap` and `Drop` add
 two kinds that it lacks.  Each mutant is written into a copy of the project, never into the project itself, and meets
-the module's doctests and the quick ones of the tests that belong to it, in two processes.
+the module's doctests and the tests that belong to it, in two processes.
 
 A mutant is killed if a test fails or the module no longer loads.  One that needs more processor time than the
 unchanged code by the factor and seconds of LIMIT has looped, which counts as killed; a slow or busy machine adds
@@ -330,7 +330,7 @@ def _run(arguments, seconds, took):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     status, plugin = 3, _QuickFirst(took)
     try:
-        words = ["-q", "-x", "--no-header", "--tb=line", "-m", "not slow", *arguments]
+        words = ["-q", "-x", "--no-header", "--tb=line", *arguments]
         status = int(pytest.main(words, plugins=[plugin]))
         sys.stdout.flush()
         if took is None:

@@ -301,6 +301,13 @@ def test_the_pictures_follow_the_width_of_the_page(phone):
         """() => [...document.querySelectorAll("[data-live] svg")].every(svg =>
           !svg.clientWidth || svg.clientWidth === svg.viewBox.baseVal.width)"""
     )
+    page.wait_for_function(
+        """() => {
+          const line = document.querySelector("[data-is='bells/softmax/tau']").getAttribute("d");
+          return Math.abs(parseFloat(document.querySelector(".handle").style.left) - parseFloat(line.slice(1))) < 0.02;
+        }""",
+        timeout=10_000,
+    )  # the handle of the threshold follows its line
     assert compare(page, WORKED | {"n": 2048}, check_all) == []
     assert phone.problems == []
 
@@ -322,8 +329,10 @@ def test_a_link_brings_the_parameters_back(tab):
     assert page.input_value("#explorer-parameter") == "16"
     value = tokens.law(512, 130, "0.1", "0.5", "polynomial:16").fires(7)
     assert_rounded(number_in(page, "fires-third-0"), value)
+    entries = page.evaluate("history.length")
     page.fill("#explorer-m", "8")
     page.wait_for_url("**/explorer.html?n=512&d=130&m=8&a0=1%2F10&a1=0.8&c=0.5&gap=0.1&kernel=polynomial%3A16&seed=5")
+    assert page.evaluate("history.length") == entries, "the way back would lead through every value of a slider"
     shown = number_in(page, "fires-third-1")
     page.reload()
     assert number_in(page, "fires-third-1") == shown
@@ -385,6 +394,7 @@ def test_a_key_moves_a_size_by_12_percent_and_not_beyond_the_ends_of_its_slider(
         ({"m": 2}, "ArrowLeft", 1), ({"m": 1}, "ArrowLeft", 1), ({"d": 4}, "PageDown", 3), ({"d": 3}, "ArrowDown", 3),
         ({"n": 5000, "d": 252}, "ArrowLeft", 4500), ({"n": 3, "d": 3}, "PageDown", 2), ({"n": 2, "d": 3}, "ArrowUp", 3),
         ({"n": 256}, "ArrowLeft", 256), ({"n": 10**7, "d": 12}, "PageUp", 10**7), ({"n": 512, "c": "x"}, "PageUp", 512),
+        ({"n": 9_500_160, "d": 258}, "ArrowUp", 9_999_872), ({"n": 9_999_872, "d": 258}, "ArrowUp", 9_999_872),
     ]:  # fmt: skip
         put(page, WORKED | start)
         name = next(iter(start))
@@ -399,7 +409,8 @@ def test_a_slider_writes_into_its_field(undrawn):
         page.fill(f"[data-for={name}]", "0.3")
         assert page.input_value(f"#explorer-{name}") == "0.3"
     # A size is a power of ten; n is a multiple of d − 2, where there is one, whatever stood in its own field.
-    for d, name, exponent, size in (("258", "n", 3.5, 3072), ("x", "n", 3.5, 3162), ("x", "d", 2.5, 316)):
+    sizes = (("258", "n", 3.5, 3072), ("258", "n", 7, 9_999_872), ("x", "n", 3.5, 3162), ("x", "d", 2.5, 316))
+    for d, name, exponent, size in sizes:
         put(page, WORKED | {"n": "x", "m": "x", "d": d})
         page.fill(f"[data-for={name}]", str(exponent))
         assert page.input_value(f"#explorer-{name}") == str(size)
@@ -418,6 +429,15 @@ def test_only_keys_that_move_something_are_kept_from_the_browser(opened):
     assert page.input_value("#explorer-gap") == "0"
     assert page.evaluate("""() => ["submit", "reset"].map(name => document.getElementById("explorer").dispatchEvent(
         new Event(name, { cancelable: true })))""") == [False, False], "the browser would empty the fields"  # fmt: skip
+
+
+def test_spaces_around_a_number_do_not_belong_to_it(undrawn):
+    put(undrawn, WORKED | {"n": " 2048 ", "kernel": "polynomial: 16 "})
+    assert undrawn.locator("#explorer [aria-invalid]").count() == 0
+    assert undrawn.text_content("[data-is=length]") == "2048"
+    assert undrawn.text_content("[data-is='summary/third']").startswith("polynomial, degree = 16: ")
+    put(undrawn, WORKED | {"kernel": "softmax: 1"})  # of two that are equal each has a name of its own
+    assert undrawn.text_content("[data-is='summary/third']").startswith("softmax, β = 1: ")
 
 
 def test_a_kernel_that_is_chosen_brings_a_parameter(undrawn):
@@ -494,6 +514,19 @@ def test_the_threshold_can_be_dragged_and_moved_by_keys(opened):
     assert opened.problems == []
 
 
+def test_the_threshold_is_not_dragged_beyond_the_end_of_its_axis(opened):
+    page = opened.page
+    put(page, WORKED | {"a1": "0.8", "c": "0.9"})
+    handle = page.locator(".handle").first
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(page.viewport_size["width"] - 1, box["y"])
+    page.mouse.up()
+    assert page.input_value("#explorer-gap") == "0.99"  # 1.05 (1 + 0.8) − 0.9; keys go on to 1
+
+
 LOOKS = """() => [...document.querySelectorAll("#explorer [data-live] [data-is][class]")].map((shape) => {
     const { strokeDasharray, fill } = getComputedStyle(shape);
     return [shape.tagName, [...shape.classList], strokeDasharray !== "none", fill];
@@ -512,6 +545,26 @@ def test_weak_is_dashed_or_hollow_and_what_fires_is_filled(opened):
         filled, hollow = ({fill for is_full, fill in fills if is_full == wanted} for wanted in (True, False))
         assert min(len(filled), len(hollow)) > 0
         assert filled.isdisjoint(hollow), f"{kind}: what is {full} looks as the others do; see assets/book.css"
+
+
+def test_to_a_screen_reader_each_picture_is_one_image_with_a_sentence(opened):
+    put(opened.page, WORKED)
+    drawn = opened.page.locator("#explorer [data-live] .panel:not([hidden]) svg")
+    assert drawn.evaluate_all("all => all.map(e => [e.getAttribute('role'), e.ariaLabel.split(/[: ]/)[0]])") == [
+        *4 * [["img", "softmax"], ["img", "linear"]]
+    ]
+
+
+def test_a_mark_lies_over_the_crowd_and_the_veil_over_the_bells_alone(opened):
+    put(opened.page, WORKED)
+    shapes = opened.page.locator("[data-is='crowd/softmax'] > *, [data-is='bells/softmax'] > *")
+    names = shapes.evaluate_all("all => all.map(shape => shape.dataset.is.split('/')[2])")  # the last one is on top
+    for i in (0, 1):
+        assert names.index(f"crowd-{i}") < names.index(f"share-{i}") < names.index(f"words-{i}")
+    veil = names.index("veil")
+    assert {name.partition("-")[0] for name in names[:veil]} >= {"base", "sign", "bell"}
+    assert {name.partition("-")[0] for name in names[veil:]} >= {"push", "tau", "column"}
+    assert not [name for name in names[veil:] if name.startswith("bell-")]
 
 
 # From where to where a slider moves its field, and in what steps; a size is the decimal logarithm of its field.
@@ -563,10 +616,19 @@ def test_n_grows_until_it_is_stopped(opened):
     assert opened.problems == []
 
 
+def test_the_worked_instance_is_brought_back_and_stays_while_n_grows(undrawn):
+    page = undrawn
+    put(page, WORKED | {"n": 2048, "m": 20})
+    page.click("[data-is=play]")
+    page.click("text=back to the worked instance")
+    assert page.get_attribute("[data-is=play]", "aria-pressed") == "false"
+    assert [page.input_value(f"#explorer-{name}") for name in ("n", "m")] == ["1024", "10"]
+
+
 def test_who_wants_less_motion_gets_steps(phone):
     page = phone.page
     put(page, WORKED)
-    for n in (10240, 102400, 1024000, 10000128, 256):
+    for n in (10240, 102400, 1024000, 9999872, 256):
         page.get_by_role("button", name="n × 10").click()
         assert page.input_value("#explorer-n") == str(n)
     assert phone.problems == []
@@ -593,6 +655,7 @@ def test_a_length_that_does_not_divide_is_said(opened):
     meets(page, WORKED, check_numbers)
     for n, d, used in (("1151", 258, 1024), ("1152", 258, 1280), ("1e3", 5000, 4998), ("10^3", 252, 1000)):
         assert Page(opened.page, fields_of(WORKED | {"n": n, "d": d})).read("length") == str(used)
+    assert Page(opened.page, fields_of(WORKED | {"m": "1e3"})).read("columns") == "The first 40 of its 1e3 columns:"
     said = Page(opened.page, fields_of(WORKED | {"n": "1e3", "d": 5000})).read("sizes")
     assert said == (
         "1e3 is no multiple of d − 2 = 4998, so the one next to it is used: n = 4998 = 4998 classes of 1 token."
@@ -654,6 +717,15 @@ def test_a_field_that_breaks_a_rule_says_why_and_the_last_result_stays(opened, n
     assert opened.problems == []
 
 
+def test_it_is_said_for_what_the_last_result_stands(opened):
+    put(opened.page, WORKED | {"n": 2048, "kernel": "hard", "seed": 7})
+    shown = Page(opened.page, fields_of(WORKED | {"n": 4096, "c": "x"}))
+    assert shown.read("stale") == (
+        "What is written now has no result. The pictures and numbers stand for n = 2048, d = 258, m = 10, a0 = 0.05, "
+        "a1 = 0.7, c = 0.5, gap = 0.1, kernel = hard, seed = 7."
+    )
+
+
 def test_the_fold_of_a_wrong_field_opens(phone):
     page = phone.page
     page.evaluate("document.querySelector('[data-is=others]').open = false")
@@ -673,6 +745,15 @@ def test_a_link_with_another_kernel_is_refused(tab, kernel):
     assert "stand for n = 1024" in page.text_content(
         "[data-is=stale]"
     )  # there is no earlier result than the worked one
+    assert tab.problems == []
+
+
+def test_a_link_with_a_second_parameter_of_a_kernel_is_refused(tab):
+    page = tab.open("chapters/explorer.html?n=2048&kernel=polynomial:16:3", wait=False)
+    invalid = page.locator("#explorer [aria-invalid=true]")
+    assert invalid.count() == 1
+    assert invalid.input_value() == "16:3"
+    assert "stand for n = 1024" in page.text_content("[data-is=stale]")
     assert tab.problems == []
 
 

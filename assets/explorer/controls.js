@@ -29,9 +29,9 @@
 
   function fill(state) {
     for (const name of NAMES) if (name !== "kernel") field(name).value = state[name];
-    const [name, parameter] = state.kernel.split(":");
+    const [name, ...after] = state.kernel.split(":"), parameter = after.join(":");
     field("kernel").value = parameter && !KERNELS[name] ? "" : name;
-    field("parameter").value = parameter ?? "";
+    field("parameter").value = parameter;
   }
 
   function showProblems(problems) {
@@ -83,10 +83,12 @@
       : decades(BigInt(name === "n" ? data.asked : data[name]));
   }
 
-  // The size next to a power of ten that fits the other fields: n is a multiple of d − 2.
+  // The size next to a power of ten that fits the other fields: n is a multiple of d − 2, and at most 10 ** LONGEST.
   function sizeNear(name, x) {
     const size = Model.powerOfTen(x), { data } = Model.read({ ...written(), n: WORKED.n, m: WORKED.m });
-    return name === "n" && data ? Model.complete(data, size).n : size;
+    if (name !== "n" || !data) return size;
+    const { n } = Model.complete(data, size);
+    return n > Model.powerOfTen(LONGEST) ? n - (data.d - 2n) : n;
   }
 
   function slide(slider) {

@@ -49,7 +49,7 @@ const Model = (() => {
 
   function readKernel(text) {
     if (text === "none") return null;
-    const [name, parameter = ""] = text.split(":");
+    const [name, ...after] = text.split(":"), parameter = after.join(":");
     if (!Object.hasOwn(KERNELS, name) || (parameter && !KERNELS[name])) throw new Rule("is no kernel of this page");
     if (name === "softmax") return [name, readStrength(parameter)];
     return [name, name === "polynomial" ? whole(readWhole(parameter, 1n, 10n ** 6n, "10^6")) : null];

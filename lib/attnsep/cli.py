@@ -248,7 +248,8 @@ def _bench(options):
     from attnsep.bench import cost, measure
 
     if forced := [name for name in measure.BLAS_SETTINGS if name in os.environ]:
-        _say(f"{', '.join(forced)} is set, which changes how fast NumPy is; for a fair time unset it")
+        are, them = ("is", "it") if len(forced) == 1 else ("are", "them")
+        _say(f"{' and '.join(forced)} {are} set, which changes how fast NumPy is; for a fair time unset {them}")
     if (busy := measure.load() or 0) > measure.MOST_LOAD:
         _say(f"others keep {busy:.0%} of the cores busy, so that cells may not settle; better wait until they are done")
     given = {name: getattr(options, name) for name in ("n", "d", "seconds") if getattr(options, name) is not None}
@@ -261,8 +262,13 @@ def _bench(options):
     finally:  # what took minutes is shown, even where the disk is full by now
         _show_json(result) if options.json else _show(cost.table(result))
         if options.out is not None and (doubtful := sum(not row.get("settled", True) for row in result["rows"])):
-            _say(f"{doubtful} cells did not settle and are not stored; they are marked with ?")
+            cells, are, they = ("cell", "is", "it is") if doubtful == 1 else ("cells", "are", "they are")
+            _say(f"{doubtful} {cells} did not settle and {are} not stored; {they} marked with ?")
     return 0
+
+
+# What `learn` takes where nothing is given.  The parser itself has None, so that what a grid has no use for is seen.
+OF_LEARN = {"kernel": "softmax", "seed": 0, "jobs": 1}
 
 
 def _add_learn(commands):
@@ -273,18 +279,16 @@ def _add_learn(commands):
         f"Tasks: {', '.join(TASKS)}. Kernels: {listed(KERNELS)}.",
     )
     parser.add_argument("task", nargs="?", help="the task to learn")
-    parser.add_argument("--kernel", default="softmax", help="which attention (default: softmax)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of parameters, data and tests (default: 0)")
-    parser.add_argument(
-        "--set", nargs="+", default=[], metavar="NAME=VALUE", help="change settings of the task, such as pairs=40"
-    )
+    parser.add_argument("--kernel", help=f"which attention (default: {OF_LEARN['kernel']})")
+    parser.add_argument("--seed", type=int, help=f"seed of parameters, data and tests (default: {OF_LEARN['seed']})")
+    parser.add_argument("--set", nargs="+", metavar="NAME=VALUE", help="change settings of the task, such as pairs=40")
     parser.add_argument(
         "--checkpoint", metavar="FILE", help="store the state there, and go on from it after an interruption"
     )
     parser.add_argument(
         "--grid", metavar="FILE", help="train all that this JSON file lists, except the rows that --out has"
     )
-    parser.add_argument("--jobs", type=int, default=1, help="processes for a grid (default: 1)")
+    parser.add_argument("--jobs", type=int, help=f"processes for a grid (default: {OF_LEARN['jobs']})")
     parser.add_argument("--dask", metavar="ADDRESS", help=DASK_HELP)
     parser.add_argument("--out", metavar="FILE", help="add the rows to this table, which several runs may share")
     parser.add_argument("--json", action="store_true", help="print each row as JSON, one a line")
@@ -300,10 +304,13 @@ def _learn(options):
         raise ValueError(
             f"--checkpoint {options.checkpoint}: works with one task; a grid goes on from the rows in --out"
         )
-    if options.grid is None and options.dask is not None:
-        raise ValueError(f"--dask {options.dask}: works with --grid; one task needs no workers")
+    if options.grid is not None:
+        _refuse_given(options, ("kernel", "seed", "set"), "works with one task; a grid lists its own")
+    else:
+        _refuse_given(options, ("dask", "jobs"), "works with --grid; one task needs no workers")
     if options.checkpoint is not None:
         require_writable("--checkpoint", options.checkpoint, kept=True)  # before minutes of work
+    given = OF_LEARN | {name: getattr(options, name) for name in OF_LEARN if getattr(options, name) is not None}
     done = []
     if options.out is not None:
         require_writable("--out", options.out)
@@ -312,10 +319,10 @@ def _learn(options):
         done = table.read_rows(options.out) if Path(options.out).is_file() else []
     progress = not options.json
     if options.grid is None:
-        chosen = task(options.task, dict(map(_setting, options.set)))
-        rows = [train(chosen, options.kernel, options.seed, checkpoint=options.checkpoint, progress=progress)]
+        chosen = task(options.task, dict(map(_setting, options.set or [])))
+        rows = [train(chosen, given["kernel"], given["seed"], checkpoint=options.checkpoint, progress=progress)]
     else:
-        rows = run_grid(read_grid(options.grid), done=done, jobs=options.jobs, dask=options.dask, progress=progress)
+        rows = run_grid(read_grid(options.grid), done=done, jobs=given["jobs"], dask=options.dask, progress=progress)
     for row in rows:
         try:
             if options.out is not None:
@@ -323,6 +330,13 @@ def _learn(options):
         finally:  # what took minutes is shown, even where the disk is full by now
             _show_json(row) if options.json else _show(_row_line(row))
     return 0
+
+
+def _refuse_given(options, names, why):
+    """Raise where one of the options was given that another one leaves without a meaning."""
+    for name in names:
+        if (value := getattr(options, name)) is not None:
+            raise ValueError(f"--{name} {' '.join(value) if isinstance(value, list) else value}: {why}")
 
 
 def _add_report(commands):

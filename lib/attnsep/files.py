@@ -42,7 +42,7 @@ def read(path):
     content = Path(path).read_bytes()
     try:
         if detect_encoding(content).startswith("utf-8"):
-            return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+            return content.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         found = "it looks like UTF-16 or UTF-32"
     except UnicodeDecodeError as error:
         found = f"byte {content[error.start]:#04x} at position {error.start} fits none"

@@ -54,6 +54,12 @@ def test_auto_says_once_why_an_installed_cupy_is_not_used(monkeypatch, capsys):
     )
 
 
+def test_a_package_that_cupy_misses_is_named(monkeypatch, capsys):
+    with_cupy(monkeypatch, asarray=failing_with(ModuleNotFoundError("No module named 'fastrlock'", name="fastrlock")))
+    assert arrays.backend_name(arrays.namespace("auto")) == "numpy"
+    assert "cannot run here (ModuleNotFoundError: No module named 'fastrlock')" in capsys.readouterr().err
+
+
 def test_numpy_by_name_does_not_ask_cupy(monkeypatch, capsys):
     with_cupy(monkeypatch, asarray=failing_with(OSError("no driver")))
     assert arrays.backend_name(arrays.namespace("numpy")) == "numpy"
@@ -97,9 +103,9 @@ def test_a_wrong_result_is_no_gpu(monkeypatch, name):
 
 def test_a_cause_counts_more_than_the_frame_around_it(monkeypatch):
     framed = ImportError("\n=====\nFailed to import CuPy.\n=====\n")
-    framed.__cause__ = ImportError("libcuda.so.1: cannot open shared object file")
+    framed.__cause__ = OSError("libcuda.so.1: cannot open shared object file")
     with_cupy(monkeypatch, asarray=failing_with(framed))
-    with pytest.raises(RuntimeError, match=r"cannot run here \(ImportError: libcuda.so.1: cannot open"):
+    with pytest.raises(RuntimeError, match=r"cannot run here \(OSError: libcuda.so.1: cannot open"):
         arrays.namespace("cupy")
 
 
@@ -126,6 +132,8 @@ def test_environment_variable_decides(monkeypatch):
 def test_unknown_backend_names_where_it_came_from(monkeypatch):
     with pytest.raises(ValueError, match="backend = 'torch': must be one of"):
         arrays.namespace("torch")
+    with pytest.raises(ValueError, match=r"^backend = '': must be one of"):  # which is not the same as none
+        arrays.namespace("")
     monkeypatch.setenv("ATTNSEP_BACKEND", "gpu")
     with pytest.raises(ValueError, match="ATTNSEP_BACKEND = 'gpu'"):
         arrays.namespace()
@@ -142,6 +150,23 @@ def test_common_namespace_rejects_mixed_devices():
     other = array_api_strict.asarray([1.0], device=array_api_strict.Device("device1"))
     with pytest.raises(TypeError, match="A, x: arrays on different devices"):
         arrays.common_namespace(A=array_api_strict.ones(1), x=other)
+
+
+def test_devices_are_named_in_order():
+    array_api_strict = pytest.importorskip("array_api_strict")
+    names = ("device2", "CPU_DEVICE", "device1")
+    found = {name: array_api_strict.ones(1, device=array_api_strict.Device(name)) for name in names}
+    with pytest.raises(TypeError, match=r"devices \(\S*CPU_DEVICE\S*, \S*device1\S*, \S*device2\S*\); use one$"):
+        arrays.common_namespace(**found)
+
+
+@pytest.mark.parametrize("name", ["A", "x"])
+def test_each_array_must_be_plain(name):
+    masked = np.ma.masked_equal([1.0, 2.0], 2.0)
+    with pytest.raises(TypeError, match=f"^{name}: is a masked array"):
+        arrays.common_namespace(**({"A": np.ones(2), "x": np.ones(2)} | {name: masked}))
+    with pytest.raises(TypeError, match=r"^array: is a masked array"):
+        arrays.to_numpy(masked)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8"])
@@ -167,6 +192,18 @@ def test_to_numpy(xp):
     result = arrays.to_numpy(xp.asarray([1.0, 2.0]))
     assert type(result) is np.ndarray
     assert result.tolist() == [1.0, 2.0]
+
+
+def test_to_numpy_copies_nothing_of_numpys():
+    x = np.ones(2)
+    assert np.shares_memory(arrays.to_numpy(x), x)
+
+
+@pytest.mark.parametrize("compute", [lambda x: 1 / x, lambda x: x / x, lambda x: (x + 1e308) * 10])
+def test_quiet_keeps_every_warning_back(compute):
+    with warnings.catch_warnings(), arrays.quiet():
+        warnings.simplefilter("error")
+        assert not np.isfinite(compute(np.zeros(1)))
 
 
 @pytest.mark.parametrize("xp", ["numpy", types.SimpleNamespace(asarray=np.asarray), sys, 7])

@@ -7,10 +7,15 @@ import pytest
 
 from attnsep.arrays import to_numpy
 from attnsep.checks import (
+    listed,
     require_decimal,
+    require_finite,
+    require_floating,
     require_instance,
     require_integer,
     require_items,
+    require_plain,
+    require_probability,
     require_real,
     require_size,
     shown_integer,
@@ -129,6 +134,8 @@ def test_matrix_draws_scores_of_its_own(rng):
     data = QueryData(n=20, low=0.5, high=1.5)
     A, x = data.matrix(rng)
     assert np.all((A @ x > 0.5 - 1e-12) & (A @ x < 1.5 + 1e-12))
+    A, x = data.matrix(np.random.default_rng(5))
+    np.testing.assert_allclose(A @ x, data.scores(np.random.default_rng(5)), rtol=1e-13)
 
 
 @pytest.mark.parametrize(("scores", "message"), [(np.ones(3), r"shape \(3,\)"), (np.array([1.0, np.nan]), "finite")])
@@ -240,7 +247,7 @@ def test_the_largest_and_the_smallest_numbers():
 
 def test_exponents_that_no_decimal_can_have():
     assert [require_decimal("a", f"{zero}e{10**20}") for zero in ("0", "-0.0", " 0")] == [0, 0, 0]
-    for value in (f"1e{10**20}", f"-0.5e-{10**20}"):
+    for value in (f"1e{10**20}", f"-0.5e-{10**20}", f"1E{10**20}", f" 1e{10**20} "):
         with pytest.raises(ValueError, match=r"a = .*: must be 0 or between 1e-1000 and 1e300"):
             require_decimal("a", value)
     with pytest.raises(ValueError, match=r"a = .*: must be a finite number or a decimal string"):
@@ -253,6 +260,18 @@ def test_a_mask_is_no_plain_array(rng):
         QueryData(n=2).matrix(rng, scores=masked)
     with pytest.raises(TypeError, match="ids: is a masked array"):
         require_items("ids", masked)
+
+
+def test_a_memory_map_is_a_plain_array(tmp_path):
+    require_plain("scores", np.memmap(tmp_path / "scores", dtype=np.float64, mode="w+", shape=2))
+
+
+def test_each_array_must_be_floating_and_all_entries_finite():
+    with pytest.raises(TypeError, match=r"^x: dtype int64, must be float64 or float32"):
+        require_floating(np, A=np.ones(2), x=np.ones(2, dtype=np.int64))
+    for value in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match=r"^A, x: the result is not finite"):
+            require_finite(np, np.array([1.0, value]), "A, x")
 
 
 @pytest.mark.parametrize("data", [QueryData(n=4), TokenData(**GOOD)])
@@ -301,6 +320,8 @@ def test_limits_of_integers_arrays_and_digits():
         (lambda: require_size(n=3 * 10**8 + 1), r"n = 300000001: an array must have at most 3·10\^8 entries"),
         (lambda: require_decimal("a", "0." + 4001 * "1"), "a = .*: must have at most 4000 digits"),
         (lambda: require_decimal("a", Fraction(10**3200 + 1, 10**4100)), "a = .*: must have at most 4000 digits"),
+        (lambda: require_decimal("a", Fraction(10**4200 + 1, 10**3950)), "a = .*: must have at most 4000 digits"),
+        (lambda: require_probability("p", Fraction(1, 10**4001)), "p = .*: must have at most 4000 digits"),
         (lambda: QueryData(n=10**9).scores(np.random.default_rng(1)), "n = 1000000000: an array"),
         (lambda: QueryData(n=10**5, d=10**4).matrix(np.random.default_rng(1)), "n, d = 100000, 10000: an array"),
         (lambda: QueryData(n=10**4, d=10**5).matrix(np.random.default_rng(1)), "n, d = 10000, 100000: an array"),
@@ -339,6 +360,21 @@ def test_classes_and_sequences():
     for value in ("ab", b"ab", {1: 2}, 5, None):
         with pytest.raises(TypeError, match=r"w = .*: must be a sequence"):
             require_items("w", value)
+
+
+def test_the_entries_are_a_list_of_their_own():
+    given = [1, 2]
+    require_items("w", given).append(3)
+    assert given == [1, 2]
+
+
+def test_an_error_while_the_entries_are_made_is_no_other_one():
+    with pytest.raises(ZeroDivisionError):
+        require_items("w", (1 / k for k in (1, 0)))
+
+
+def test_a_comma_alone_is_what_needs_quotation_marks():
+    assert listed(["a b", "a,b", "c"]) == "a b, 'a,b', c"
 
 
 def test_numpys_integers_do_not_overflow():

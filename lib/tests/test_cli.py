@@ -119,6 +119,7 @@ def test_verify_compare_looks_at_the_whole_record_unless_claims_are_named(capsys
         )
 
 
+@pytest.mark.slow
 def test_verify_with_other_draws_says_how_sure_it_is(capsys):
     claim = framework.find("regression-simulated")
     assert cli.main(["verify", claim.id, "--seeds", "3"]) == 0
@@ -380,6 +381,18 @@ def test_fires_of_every_kernel(capsys, kernel, side):
     assert [row[name] for name in ("kernel", "method", "interval", "draws")] == [kernel, "exact", None, None]
 
 
+@pytest.mark.parametrize(
+    ("kernel", "bound"),
+    [("softmax", 1 - (7 / 8) ** 10), ("topk:3", 1 - (15 / 16) ** 10), ("polynomial:16", 1 - (15 / 16) ** 10)],
+)
+def test_the_bound_is_that_of_the_theorem_for_its_two_attentions_and_of_the_mark_for_others(capsys, kernel, bound):
+    """One column fires with probability at least 1/8 by the theorem, and at least 1/16 by the law of the mark."""
+    words = ["fires", "--n", "512", "--d", "130", "--m", "10", "--a", "0.8", "--c", "0.5", "--kernel", kernel]
+    assert cli.main(words) == 0
+    assert f"\nproved: at least {bound:.6g}\n" in capsys.readouterr().out
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["performer:16", "window:0", "window:" + "9" * 40])
 def test_fires_by_sampling(capsys, kernel):
     words = ["fires", "--n", "8", "--d", "6", "--m", "2", "--a", "0.8", "--c", "0.5", "--kernel", kernel]
@@ -572,6 +585,7 @@ def test_a_killed_process_is_one_sentence(monkeypatch, capsys):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("json_too", [[], ["--json"]])
 def test_a_result_is_shown_even_where_it_can_no_longer_be_stored(monkeypatch, capsys, tmp_path, json_too):
     monkeypatch.setattr("attnsep.bench.cost.write", full)
@@ -655,12 +669,31 @@ def test_bench_says_what_makes_times_unfair_and_measures_what_is_asked_for(monke
     monkeypatch.setattr(measure, "load", lambda: 0.25)
     assert cli.main(["bench", "--json", "--n", "4", "8", "--seconds", "2", "--dtype", "float32"]) == 0
     assert capsys.readouterr().err == (
-        "attnsep: OPENBLAS_CORETYPE, OPENBLAS_L2_SIZE is set, which changes how fast NumPy is; for a fair time unset "
-        "it\nattnsep: others keep 25% of the cores busy, so that cells may not settle; better wait until they are "
-        "done\n"
+        "attnsep: OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are set, which changes how fast NumPy is; for a fair time "
+        "unset them\nattnsep: others keep 25% of the cores busy, so that cells may not settle; better wait until they "
+        "are done\n"
     )
     given = {"n": [4, 8], "seconds": 2.0, "dtype": ["float32"], "progress": False}
     assert asked == [{"dtype": ["float64"], "progress": False}, given]
+    monkeypatch.delenv(measure.BLAS_SETTINGS[0])
+    monkeypatch.setattr(measure, "load", lambda: 0)
+    assert cli.main(["bench", "--json"]) == 0
+    alone = "attnsep: OPENBLAS_L2_SIZE is set, which changes how fast NumPy is; for a fair time unset it\n"
+    assert capsys.readouterr().err == alone
+
+
+def test_bench_counts_the_cells_that_did_not_settle(nothing_set, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(measure, "load", lambda: 0)
+    monkeypatch.setattr("attnsep.bench.cost.write_result", lambda path, result: None)
+    one, some = (
+        "1 cell did not settle and is not stored; it is marked",
+        "2 cells did not settle and are not stored; they are",
+    )
+    for number, says in ((1, one), (2, some)):
+        rows = [{"settled": False}] * number + [{"settled": True}]
+        monkeypatch.setattr(measure, "bench", lambda rows=rows, **given: {"rows": rows})
+        assert cli.main(["bench", "--json", "--out", str(tmp_path / "b.json")]) == 0
+        assert says in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["bench", "learn"])
@@ -675,6 +708,17 @@ def test_no_work_is_done_for_a_place_that_takes_nothing(monkeypatch, capsys, tmp
             assert cli.main([*words, option, str(place)]) == 2
             assert capsys.readouterr().err.startswith(f"attnsep: {option} = ")
     assert sorted(tmp_path.iterdir()) == [tmp_path / "file", tmp_path / "pipe"]
+
+
+@pytest.mark.usefixtures("trained")
+def test_no_row_is_made_for_a_file_that_is_no_table(monkeypatch, capsys, tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text("[1, 2]\n", encoding="utf-8")
+    monkeypatch.setattr("attnsep.learn.train.train", lambda *_, **__: pytest.fail("has begun"))
+    assert cli.main(["learn", "retrieval", "--out", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, path.read_text(encoding="utf-8")) == ("", "[1, 2]\n")
+    assert err.endswith(": is no table of attnsep learn (row = [1, 2]: must be a row of attnsep learn)\n")
 
 
 def test_a_checkpoint_is_a_regular_file_and_not_the_table(monkeypatch, capsys, tmp_path):
@@ -722,6 +766,7 @@ def test_a_card_as_json_holds_nothing_that_the_attention_prints(noisy, capsys):
     assert err.startswith("imported\ncalled\n")
 
 
+@pytest.mark.slow
 def test_what_a_card_must_say_yes_to_decides_the_exit_status(noisy, capsys, tmp_path):
     assert cli.main(["report", "softmax", *REPORT, "--require", "sees,selects"]) == 0
     assert capsys.readouterr().out.startswith("softmax (library numpy, layout nd, dtype float64, width 8, seed 0)\n")
@@ -762,6 +807,17 @@ def test_each_required_line_that_is_not_yes_is_named(judged, capsys, required, s
     settings = dict.fromkeys(("layout", "library", "dtype"))
     settings |= {"width": cli.card.WIDTH, "n": cli.card.MOST, "seconds": cli.card.SECONDS, "seed": 0}
     assert asked == [(len("softmax"), {"name": "softmax", "lines": tuple(LINES), "progress": True} | settings)]
+
+
+def test_no_card_is_made_for_a_page_that_cannot_be_written(judged, capsys, tmp_path):
+    assert cli.main(["report", "softmax", "--html", str(tmp_path / "none" / "x")]) == 2
+    assert capsys.readouterr().err.startswith("attnsep: --html = ")
+    assert judged[0] == []
+
+
+def test_no_line_is_not_every_line(capsys):
+    assert cli.main(["report", "softmax", "--lines", ""]) == 2
+    assert capsys.readouterr().err.startswith("attnsep: lines = '': must be one of sees, ")
 
 
 @pytest.mark.parametrize("json_too", [[], ["--json"]])

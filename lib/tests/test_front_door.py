@@ -88,6 +88,7 @@ print(sorted(name for name in globals() if name in attnsep.__all__) == sorted(at
 """
 
 
+@pytest.mark.slow
 def test_to_import_the_library_loads_nothing_else(surroundings):
     run = subprocess.run([sys.executable, "-c", LIGHT], env=surroundings, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == ["attnsep", "True"]

@@ -181,6 +181,8 @@ def test_the_help_names_the_defaults_that_are_taken():
                 default = action.default
                 if default is None and verb == "bench":
                     default = TIMED[action.dest].default
+                if default is None and verb == "learn":
+                    default = cli.OF_LEARN[action.dest]
                 words = [f"{x:g}" if isinstance(x, float) else str(x) for x in [default]]
                 if isinstance(default, list | tuple):
                     words = (

@@ -38,7 +38,7 @@ def test_variables_reach_the_processes_and_leave_this_one_alone(monkeypatch, val
         monkeypatch.setenv("TRIED_HERE", value)
     before = dict(os.environ)
     with FreshProcesses(1, TRIED_HERE="8") as pool:
-        assert pool.submit(os.getenv, "TRIED_HERE").result() == "8"
+        assert pool.submit(os.getenv, key="TRIED_HERE").result() == "8"
         assert os.environ == before
 
 
@@ -54,6 +54,39 @@ def test_an_interruption_is_left_to_this_process():
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     assert signal.SIGINT in theirs
     assert signal.SIGINT not in ours
+
+
+@pytest.fixture
+def ended():
+    """An executor that takes no work any more, and whose processes would have had a variable."""
+    with FreshProcesses(1, TRIED_HERE="8") as pool:
+        return pool
+
+
+def test_work_that_cannot_be_given_leaves_the_variables_alone(ended):
+    before = dict(os.environ)
+    with pytest.raises(RuntimeError):
+        ended.submit(os.getpid)
+    assert os.environ == before
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="this system blocks no signals")
+@pytest.mark.parametrize("how", ["SIG_BLOCK", "SIG_UNBLOCK"])
+def test_work_that_cannot_be_given_leaves_interruptions_as_they_were(ended, how):
+    before = signal.pthread_sigmask(getattr(signal, how), {signal.SIGINT})
+    try:
+        with pytest.raises(RuntimeError):
+            ended.submit(os.getpid)
+        now = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert (signal.SIGINT in now) is (how == "SIG_BLOCK")
+
+
+def test_work_that_was_given_is_done_before_the_processes_end():
+    with FreshProcesses(1) as pool:
+        future = pool.submit(sum, range(10**6))
+    assert future.result() == 499999500000
 
 
 def test_an_error_does_not_wait_for_the_processes():

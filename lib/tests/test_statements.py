@@ -9,6 +9,7 @@ from math import comb, erf
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 
 def weights(scores):
@@ -56,6 +57,7 @@ def token_matrix(n, d, a, c, marked):
     return np.sqrt(np.log(n)) * A
 
 
+@pytest.mark.slow
 def test_lemma_d_2():
     for (n, d), a, c in product(((2, 3), (12, 6), (200, 52)), (0, 0.05, 0.5, 1.0), (0.1, 0.5, 0.9)):
         A, j, L = token_matrix(n, d, a, c, n // 2), n // 2, np.log(n)
@@ -98,6 +100,7 @@ def test_theorem_3_6(rng):
     assert np.mean(exp0) <= bound
 
 
+@pytest.mark.slow
 def test_audit_of_mechanism_2():
     """n = 480, d = 122, a0 = 0.05, a1 = 0.7, c = 0.5, 20000 columns: what normalising does to exp and to linear."""
     n, d, c, rng = 480, 122, 0.5, np.random.default_rng(41)
@@ -661,6 +664,6 @@ def test_this_file_does_not_use_the_library():
     nodes = list(ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8"))))
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    assert {name.split(".")[0] for name in names} == {"ast", "itertools", "math", "numpy", "pathlib"}
+    assert {name.split(".")[0] for name in names} == {"ast", "itertools", "math", "numpy", "pathlib", "pytest"}
     calls = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not calls & {"__import__", "eval", "exec"}

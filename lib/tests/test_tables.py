@@ -26,6 +26,11 @@ def test_a_whole_number_is_shown_in_full_where_a_double_is_sure_of_it():
     assert [shown(10.0**15 - 1), shown(1e15), shown(-(10**15))] == ["999999999999999", "1e+15", "-1e+15"]
 
 
+def test_a_column_is_as_wide_as_its_widest_cell_or_its_head():
+    assert repr(Table(("tokens", "n"), ((1, 1024), (2, 8)))) == "tokens     n\n     1  1024\n     2     8"
+    assert repr(Table(("tokens", "n"), ())) == "tokens  n"
+
+
 def test_a_column_stands_where_its_first_cell_does():
     page = Table(("n", "found"), ((1, 0.5), (2, "never")))._repr_html_()
     assert '<td class="number">never</td>' in page
@@ -47,6 +52,28 @@ def test_rows_that_can_be_chosen_can_be_linked_to():
     plain = Table(("n",), ((1,),))._repr_html_()
     assert "data-filters" not in plain
     assert " id=" not in plain
+
+
+def test_several_columns_to_choose_by_are_told_apart():
+    page = Table(("claim", "said by", "n"), ((Link("a", "b"), "us", 1),), filters=("claim", "said by"))._repr_html_()
+    assert 'data-filters="claim|said by"' in page
+
+
+def test_a_page_has_the_words_of_a_header_and_of_readers_who_hear_it_escaped():
+    page = Table(("a < b", "n"), ((1, 2),), about='"a" & b')._repr_html_()
+    assert 'aria-label="&quot;a&quot; &amp; b"' in page
+    assert re.findall("<th [^>]*>", page) == ['<th class="number" scope="col">'] * 2
+    assert ">a &lt; b</th>" in page
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [*((word, "mark") for word in ("source", "completed", "extension")), ("holds", "verdict"), ("refuted", "verdict")],
+)
+def test_marks_and_verdicts_have_their_colours(word, kind):
+    page = Table(("said",), ((word,), (f"{word} so",)))._repr_html_()
+    assert f'<td><span class="{kind} {kind}-{word}">{word}</span></td>' in page
+    assert f"<td>{word} so</td>" in page
 
 
 @pytest.mark.parametrize("other", [{"header": ("n", 3)}, {"about": 3}, {"filters": ("n", 3)}])

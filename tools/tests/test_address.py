@@ -187,6 +187,22 @@ def test_a_place_that_is_missing_is_named_and_nothing_is_stored(place, name, cha
     assert contents(place) == before
 
 
+def test_every_place_that_is_missing_is_named_in_one_run(place, capsys):
+    for name in FILES:
+        (place / name).unlink()
+    assert address.main(GITHUB) == 2
+    *places, last = capsys.readouterr().err.splitlines()
+    assert [sentence.partition(":")[0] for sentence in places] == [*FILES]
+    assert last == "The address was not stored."
+
+
+def test_the_letters_of_a_chapter_stay_as_a_person_reads_them(place):
+    assert address.main(GITHUB) == 0
+    assert "# Ein Büchlein" in (place / "chapters/one.ipynb").read_text(
+        encoding="utf-8"
+    )  # and not as Ein B\u00fcchlein
+
+
 def test_other_links_of_the_package_are_not_overwritten(place, capsys):
     path = place / "pyproject.toml"
     table = '[project.urls]\ndocs = "https://example.org"\n\n[project.scripts]'

@@ -43,6 +43,7 @@ def followed(nothing_set, monkeypatch):
     return ledger, pages, cells
 
 
+@pytest.mark.slow
 def test_the_claim_holds_and_its_control_fails(followed):
     ledger, *_ = followed
     *_, new = ledger.values()

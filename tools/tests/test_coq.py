@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tools import coq
+from tools import coq, coq_sources
 
 
 @pytest.fixture
@@ -184,4 +184,23 @@ def test_the_second_kernel_checks_all_modules_and_may_say_so_anywhere(answers, f
     assert coq.checked_again(folder) == "CONTEXT SUMMARY"
     ((command, options),) = answers.ran
     assert command == ["coqchk", "-silent", "-o", "Model", "Row", "Sum"]
-    assert options["cwd"] == folder
+    assert (options["cwd"], options["timeout"]) == (folder, 10 * coq.LONGEST)  # all files, one after the other
+
+
+def test_a_section_has_the_labels_of_all_its_comments_and_a_heading_in_one_line():
+    model = """(* What is modelled. *)
+(** ** The data,
+    of tokens [def-a]
+
+    More words. *)
+Definition a := 1.
+(** [def-b, def-a] *)
+Definition b := 2.
+
+(** ** What then *)
+Definition c := 3.
+"""
+    first, data, then = coq_sources.sections(model)
+    assert (first.title, data.title, then.title) == ("What is modelled", "The data, of tokens", "What then")
+    assert (first.labels, data.labels, then.labels) == ((), ("def-a", "def-b"), ())
+    assert then.text == "(** ** What then *)\nDefinition c := 3."

@@ -51,6 +51,29 @@ def test_a_run_that_passes_with_a_test_skipped_or_expected_to_fail_fails(tmp_pat
     assert (session.exitstatus, len(run.problems)) == (1, 1)
 
 
+@pytest.mark.parametrize(("status", "least", "then"), [(1, 0, 1), (2, 1, 2), (0, 0, 0)])
+def test_a_run_that_failed_does_not_pass_because_all_its_tests_ran(tmp_path, monkeypatch, status, least, then):
+    monkeypatch.setattr(counted, "COUNTS", tmp_path / "counts.json")
+    counted.COUNTS.write_text(json.dumps({"unit": {"a.py": least}}))
+    session = SimpleNamespace(config=SimpleNamespace(option=SimpleNamespace(collectonly=False)), exitstatus=status)
+    counted.Counted("unit").pytest_sessionfinish(session)
+    assert session.exitstatus == then
+
+
+def test_each_test_that_was_skipped_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(counted, "COUNTS", tmp_path / "counts.json")
+    counted.COUNTS.write_text("{}")
+    run = counted.Counted("unit")
+    for name in ("a", "b"):
+        skipped = {"skipped": True, "longrepr": ("a.py", 1, f"Skipped: later, says {name}")}
+        run.pytest_runtest_logreport(SimpleNamespace(when="call", nodeid=f"a.py::{name}", **skipped))
+    session = SimpleNamespace(config=SimpleNamespace(option=SimpleNamespace(collectonly=False)), exitstatus=0)
+    run.pytest_sessionfinish(session)
+    assert [problem.partition(",")[0] for problem in run.problems] == [
+        f"a.py::{name}: was skipped (later" for name in ("a", "b")
+    ]
+
+
 MOST = counted.MOST_LINES
 
 
@@ -111,6 +134,20 @@ def test_the_assertions_of_every_file_compare_as_much_as_they_did():
     ]
     assert "\n".join(found) == ""
     assert stored.keys() == counted.sources().keys()
+
+
+def test_only_what_became_another_one_is_counted_again(monkeypatch):
+    now = "def a(): assert x\ndef b(): assert {}"
+    then = counted.described(now.format("y"))
+    seen = []
+    monkeypatch.setattr(counted, "asserted", lambda *parts: seen.append(parts) or [0, 0.0, 0, 0.0, 0])
+    assert counted.described(now.format("y"), then) == then
+    assert seen == []
+    found = counted.described(now.format("z"), then)
+    assert found["a"] == then["a"]
+    assert found["b"][1:] == [0, 0.0, 0, 0.0, 0]
+    assert found["b"][0] != then["b"][0]
+    assert len(seen) == 1
 
 
 STRONG = """\
@@ -212,6 +249,15 @@ def test_a_test_that_is_another_one_is_read_and_what_is_new_is_stored(old, new, 
     else:
         more = "a.py: has more than tools/asserted.json knows, which could be taken away again unseen: "
         assert problems == ([more + counted.STORE] if found is None else [])
+
+
+def test_all_that_is_gone_is_named_and_what_stays_is_still_compared():
+    then = counted.described("def test_a(): pass\ndef test_b(): pass\ndef test_c(): assert x == 1")
+    now = counted.described("def test_c(): assert x")
+    assert counted.changes(now, then) == [
+        *(f"test_{letter} is gone" for letter in "ab"),
+        "test_c asks for less (2 comparisons after 6)",
+    ]
 
 
 def test_a_file_that_is_not_known_is_stored():

@@ -337,6 +337,26 @@ def test_the_folders_name_says_the_kind(kind, tmp_path, monkeypatch):
     assert asked == [kind]
 
 
+def test_the_library_is_found_from_where_its_path_is_written(tmp_path, monkeypatch):
+    """Whatever folder the verb is typed in."""
+    path = tmp_path / ".venv/lib/python3.11/site-packages/__editable__.attnsep-0.1.pth"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    monkeypatch.setattr(environment, "ROOT", str(tmp_path))
+    environment.point_here(str(tmp_path / ".venv"))
+    assert path.read_text() == os.path.join(*4 * [os.pardir], "lib") + "\n"
+
+
+def test_an_environment_is_the_same_under_another_name_of_the_folder(tmp_path):
+    place = tmp_path / "book/.venv"
+    (place / "bin").mkdir(parents=True)
+    (place / "bin/python").touch()
+    state = {"extras": ["book"], "place": os.path.realpath(place), "digest": "one"}
+    (place / ".ready").write_text(json.dumps(state))
+    (tmp_path / "link").symlink_to(tmp_path / "book")
+    assert environment.kept(str(tmp_path / "link/.venv")) == environment.kept(str(place)) == state
+
+
 # What the extras bring
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]

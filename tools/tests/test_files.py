@@ -122,6 +122,25 @@ def test_what_was_staged_before_a_rename_that_never_came_is_not_stored_later(tre
     assert (first.read_text(), second.read_text()) == ("old", "newer")
 
 
+def test_a_file_that_is_not_there_yet_is_stored_beside_one_that_is(tree):
+    assert files.store({tree[0]: "new", files.ROOT / "c": "new"}) == []
+    assert {path.name: path.read_text() for path in files.ROOT.iterdir()} == {"a": "new", "b": "old", "c": "new"}
+
+
+@pytest.mark.parametrize("link", ["to the folder", "to the file"])
+def test_a_link_leads_to_the_file_that_is_stored(tree, tmp_path_factory, link):
+    """The folder of the book under another name, or a file of it that lies outside."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    if link == "to the folder":
+        (elsewhere / "book").symlink_to(files.ROOT)
+        path = elsewhere / "book/a"
+    else:
+        (path := tree[0]).rename(elsewhere / "a")
+        path.symlink_to(elsewhere / "a")
+    assert files.store({path: "new", tree[1]: "new"}) == []
+    assert [found.read_text() for found in tree] == ["new", "new"]
+
+
 def test_a_file_of_the_same_moment_as_the_staged_one_is_completed(tree):
     """Clocks of file systems may be coarse: only what is newer was edited since."""
     files.STAGE.mkdir()

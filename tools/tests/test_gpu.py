@@ -284,6 +284,35 @@ def test_every_part_that_is_not_as_it_should_be_is_named_and_counted(changes, pr
     assert (gpu.failures(result), gpu.summary(result)) == (problems, closing)
 
 
+@pytest.mark.parametrize(("backend", "names"), [("numpy", ["numpy"]), ("cupy", ["numpy", "cupy"])])
+def test_numpy_is_timed_beside_the_gpu_each_with_its_own_arrays_and_work(monkeypatch, backend, names):
+    asked = []
+    monkeypatch.setattr("attnsep.arrays.namespace", "the arrays of {}".format)
+    monkeypatch.setattr(
+        "attnsep.bench.measure.bench",
+        lambda *sizes, seconds, most_work, xp: asked.append((sizes, most_work, xp)) or {"rows": [xp]},
+    )
+    assert gpu.run_bench(backend) == {name: {"rows": [f"the arrays of {name}"]} for name in names}
+    sizes = gpu.SIZES, gpu.WIDTHS, gpu.DTYPES
+    assert asked == [(sizes, gpu.MOST_WORK[name], f"the arrays of {name}") for name in names]
+
+
+def test_timings_of_one_library_alone_are_not_kept(monkeypatch, capsys):
+    def bench(*sizes, seconds, most_work, xp):
+        return {"rows": []} if xp == "numpy" else 1 / 0
+
+    monkeypatch.setattr("attnsep.arrays.namespace", str)
+    monkeypatch.setattr("attnsep.bench.measure.bench", bench)
+    assert gpu.run_bench("cupy") is None
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_all_suites_of_a_report_are_counted():
+    suites = '<testsuite tests="2" skipped="1" time="1"/><testsuite tests="4" failures="1" errors="1" time="2"/>'
+    found = gpu.counts(f"<testsuites>{suites}</testsuites>")
+    assert found == {"passed": 3, "failed": 2, "skipped": 1, "seconds": 3}
+
+
 def test_the_gpu_is_named(monkeypatch):
     runtime = SimpleNamespace(getDeviceProperties=lambda id: {"name": f"GPU {id}".encode()})
     cuda = SimpleNamespace(runtime=runtime, Device=lambda: SimpleNamespace(id=0))
@@ -292,6 +321,7 @@ def test_the_gpu_is_named(monkeypatch):
     assert gpu.device("numpy") == "no GPU (a rehearsal with NumPy)"
 
 
+@pytest.mark.slow
 def test_without_python_flint_certified_claims_are_left_out(monkeypatch, capsys):
     few = [framework.find("certified-flat-weights"), framework.find("linear-ignores-scale")]
     monkeypatch.setattr(framework, "claims", lambda: few)

@@ -27,7 +27,7 @@ from attnsep import cli
 from attnsep.claims import LEDGER
 from attnsep.claims.the_cards_words import SENTENCES
 from attnsep.ledger.framework import LEVELS, Claim, Definition
-from tools import counted, guards, symbols
+from tools import counted, guards, minutes, symbols, written
 from tools.address import address
 from tools.files import CHAPTERS, ROOT
 from tools.minutes import page_order
@@ -140,6 +140,7 @@ WRITTEN = re.compile(  # by make address and make release
 )
 
 
+@cache
 def words():
     """Return (place, words) of all that somebody has to read, since nothing computes it."""
     of_chapters = [part for item in NOTEBOOKS.items() for part in guards.words_of(*item)]
@@ -441,10 +442,10 @@ def said(text, source="print(0.7)", outputs=(), read_off=()):
     return "one", page, read_off, {"lemma": USED_LEMMA}
 
 
-def far(text):
-    """Return a page whose output 0.6987 is five cells away from a text."""
+def far(text, cells=5):
+    """Return a page whose output 0.6987 is so many cells away from a text."""
     name, page, *rest = said(text, "print()", ["0.6987"])
-    page.cells[1:1] = [nbformat.v4.new_markdown_cell("") for _ in range(4)]
+    page.cells[1:1] = [nbformat.v4.new_markdown_cell("") for _ in range(cells - 1)]
     return name, page, *rest
 
 
@@ -725,6 +726,10 @@ INPUTS = {
                 "a.md: lists the levels proved, certified, computed",
             ),
             (("a.md", f"Levels: {', '.join(reversed(LEVELS))}.", LEVELS), "a.md: lists the levels"),
+            (
+                ("a.md", TABLE.replace("| exact | that |\n", "") + "| exact | that |\n", LEVELS),
+                "a.md: lists the levels proved, certified, computed",
+            ),
         ],
     ),
     guards.owner_problems: (
@@ -792,6 +797,7 @@ INPUTS = {
             ),
             said("By {prf:ref}`lemma` from $n = 345$ on."),
             far("It falls to 0.6987."),
+            far("It falls to 0.70.", cells=4),
             said("It needs about 4000 tokens.", outputs=["3945"]),
             said(
                 "$2^{40} \\approx 1.1 \\cdot 10^{12}$, $50 \\cdot 8.16 / 0.92^2 \\approx 480$, $6.93\\,(2.89 + 1) = 27$"
@@ -851,6 +857,7 @@ INPUTS = {
             pages(late=VIA, middle="1 minute · read first: [Early](early.ipynb)"),
             pages(late=USES + FOLDED_USE),
             pages(early="12 minutes · read first: nothing\n\nLater {prf:ref}`use`."),
+            pages(early="12 minutes · read first: nothing\n\nBelow, {prf:ref}`lemma`."),  # its own
         ],
         [
             (pages(late=""), "late: the line under its result is missing. By count and by the ledger it is: 1 minute"),
@@ -880,6 +887,10 @@ INPUTS = {
             (ways(" first", ", “None”"), "the page has no heading 'None': quote one that it has"),
             (ways("[Early](early.ipynb)", "The explorer"), "The explorer first.: nothing to count: link a chapter", 3),
             (ways("early", "middle"), "the page asks to read early first, and the way does not", 2),
+            (
+                ways("[Late](late", "[Middle](middle", middle="1 minute · read first: [Index](index.ipynb)"),
+                "20 minutes, middle: the page asks to read index first, and the way does not",
+            ),
             (ways("early", "middle", late="{prf:ref}`lemma`"), "uses lemma of early, which the way has not read"),
         ],
     ),
@@ -1280,3 +1291,92 @@ def test_the_tree_is_read_at_all():
     assert sum(map(len, followed().values())) >= 150
     assert sum(len(guards.commands_of(text)) for text in prose().values()) >= 80
     assert sum(1 for entry in LEDGER.values() if isinstance(entry, Claim)) >= 204
+
+
+# What the guards of reading and of numbers rest on.
+
+
+def test_words_formulas_and_what_is_looked_at_take_their_time():
+    assert [minutes.Count(*found).minutes for found in ((200, 0, 0), (0, 30, 0), (0, 0, 4))] == [1, 1, 1]
+
+
+def test_of_all_that_a_page_needs_the_line_names_what_the_others_do_not_lead_to_in_reading_order():
+    texts = {name: f"# {name.title()}\n\n{NOTHING}" for name in ("zeta", "alpha", "last")}
+    texts["last"] += "\n\nBy {prf:ref}`one` and {prf:ref}`two`. " + "word " * 300
+    cells = {name: [nbformat.v4.new_markdown_cell(text)] for name, text in texts.items()}
+    notebooks = {name: nbformat.v4.new_notebook(cells=cells[name]) for name in texts}
+    ledger = {"one": entry(id="one", chapter="alpha"), "two": entry(id="two", chapter="zeta")}
+    line = minutes.suggested("last", notebooks, [*texts], ledger)
+    assert line == "2 minutes · read first: [Zeta](zeta.ipynb), [Alpha](alpha.ipynb)"
+    assert minutes.suggested("alpha", notebooks, [*texts], ledger) == "1 minute · read first: nothing"
+
+
+def test_every_statement_that_a_page_uses_and_nobody_reads_before_is_named():
+    notebooks, order, without, ledger = pages(
+        late="1 minute · read first: nothing\n\nBy {prf:ref}`a` and {prf:ref}`b`."
+    )
+    ledger |= {label: entry(id=label, chapter="early") for label in "ab"}
+    (problem,) = guards.reading_problems(notebooks, order, without, ledger)
+    assert problem.startswith("late: uses a, b of early, and nobody is asked to read that page first. ")
+
+
+def test_exercises_are_no_part_of_what_a_page_takes_to_read():
+    cell = nbformat.v4.new_markdown_cell("# A\n\nOne.\n\n## Exercises\n\nSolve.\n\n## References\n\nTwo.")
+    read = minutes.whole(nbformat.v4.new_notebook(cells=[cell]))
+    assert minutes.WORD.findall(read) == ["A", "One", "Two"]
+
+
+@pytest.mark.parametrize(
+    ("words", "read", "left"),
+    [
+        ("This page, down to here", ["First", "Start"], ["Way"]),
+        ("[A](a.ipynb)", ["First", "Two", "Three", "Four"], ["Solve"]),
+        ("[A](a.ipynb), down to “Two”, and “Four”", ["First", "Two", "Four"], ["Three", "Solve"]),
+        ("[A](a.ipynb), its beginning and “Three”", ["First", "Three"], ["Two", "Four", "Solve"]),
+    ],
+)
+def test_a_step_of_a_way_reads_what_it_says(words, read, left):
+    """Words at the beginning of each section say which it is."""
+    own = f"# A\n\nFirst.\n\n## Start\n\nStart.\n\n## Ways\n\nWay.\n\n```{{grid-item-card}} Way\n1. {words}.\n```\n"
+    page = "# A\n\nFirst.\n\n## Two\n\nTwo.\n\n## Three\n\nThree.\n\n## Four\n\nFour.\n\n## Exercises\n\nSolve.\n"
+    notebooks = {
+        name: nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
+        for name, text in (("index", own), ("a", page))
+    }
+    ((step,),) = minutes.ways(notebooks).values()
+    assert [word for word in (*read, *left) if f"{word}." in step.text] == read
+
+
+def test_the_minutes_of_all_pages_and_ways_are_printed(monkeypatch, capsys):
+    notebooks, order, *_ = pages()
+    monkeypatch.setattr(guards, "read_notebooks", lambda folder: notebooks)
+    monkeypatch.setattr(minutes, "page_order", lambda: order)
+    minutes.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["words", "formulas", "looks", "minutes", "said"],
+        ["index", "9", "0", "0", "0.0", "–"],  # which says none
+        ["early", "2408", "0", "0", "12.0", "12"],
+        ["middle", "6", "0", "0", "0.0", "1"],
+        ["late", "8", "0", "0", "0.0", "1"],
+        [],
+        ["20", "minutes:", "12.1", "minutes"],
+        ["12.0", "[Early](early.ipynb)", "first."],
+        ["0.0", "[Late](late.ipynb)."],
+    ]
+
+
+def test_a_percentage_is_evidence_of_the_number_that_it_is():
+    shown = written.Evidence(written.numbers("90 %, 10 % and 50.0 %"))
+    assert [shown.has(number) for number in written.numbers("0.9, 0.1, 0.500 and 0.51")] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(("total", "true"), [("7.0362", True), ("7.0370", False)])
+def test_each_rounded_part_of_a_sum_may_be_off_by_half_a_unit(total, true):
+    """Of three parts with three digits by 0.0015 together, and no more."""
+    ((_, _, found),) = written.equations(f"$1.234 + 2.345 + 3.456 = {total}$")
+    assert found is true
+
+
+def test_a_number_that_is_about_so_large_may_be_rounded_to_its_last_digit_that_is_not_0():
+    assert [each.half for each in written.numbers(r"$n \approx 3800$, about 3800 and 3800")] == [50, 50, 0.5]

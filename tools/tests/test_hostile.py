@@ -24,6 +24,14 @@ def test_every_variable_that_our_code_reads_is_set():
     assert len(hostile.SETTINGS) >= 37, "this list only grows"
 
 
+def test_whatever_is_set_a_test_may_ask_for_nothing(monkeypatch, request):
+    """conftest.py promises it, and outside of these surroundings hardly anything is set."""
+    for name in ("ATTNSEP_BACKEND", "ATTNSEP_OF_LATER", *measure.BLAS_SETTINGS):
+        monkeypatch.setenv(name, "nonsense")
+    request.getfixturevalue("nothing_set")
+    assert not [name for name in os.environ if name.startswith("ATTNSEP_") or name in measure.BLAS_SETTINGS]
+
+
 @pytest.fixture
 def ran(monkeypatch):
     """Return the calls, instead of running anything; make ends with status 3."""
@@ -43,15 +51,18 @@ def test_the_copy_and_its_surroundings(ran, tmp_path, capsys):
     stale = outside / hostile.NAME / "lib" / "stale.py"
     stale.parent.mkdir(parents=True)
     stale.touch()
-    (outside / hostile.NAME / ".venv").mkdir()
+    for name in (".venv", ".venv-oracles"):
+        (outside / hostile.NAME / name).mkdir()
+    outside.chmod(0o700)
     assert hostile.main(["check", "book", "--folder", str(outside)]) == 3
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o755, "nobody could enter the folder of the copy"
     ((command, options),) = ran
     assert command == ["sh", "-c", 'exec "$@" <&-', "sh", "make", f"PYTHON={sys.executable}", "check", "book"]
     assert options["user"] == os.geteuid(), "make runs as another user than the one who is not root"
     assert options["umask"] == 0o077
     assert options["cwd"] == outside / hostile.NAME
     names = {path.name for path in options["cwd"].iterdir()}
-    assert {"Makefile", "lib", "tools", "chapters", ".venv"} <= names
+    assert {"Makefile", "lib", "tools", "chapters", ".venv", ".venv-oracles"} <= names
     assert not {".git", "_build"} & names
     assert not stale.exists()
     home = outside / "home"
@@ -110,6 +121,13 @@ def test_a_python_that_only_root_can_run_is_named(monkeypatch, capsys, python):
     monkeypatch.setattr(hostile.sys, "executable", python)
     assert hostile.main([]) == 2
     assert f"cannot run {python}. Name another one" in capsys.readouterr().err
+
+
+def test_whether_python_can_be_run_is_asked_as_the_user_who_is_to_run_it(monkeypatch):
+    asked = []
+    monkeypatch.setattr(hostile.subprocess, "run", lambda command, **options: asked.append(options))
+    assert hostile.cannot({"user": 7, "group": 8}) is None
+    assert asked == [{"check": True, "cwd": "/", "user": 7, "group": 8}]
 
 
 def test_the_python_that_runs_this_can_be_run():

@@ -1,7 +1,11 @@
 """Copies follow the book until a reader changes them; JupyterLab is started where it can work."""
 
 import json
+import os
 import signal
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -40,6 +44,13 @@ def test_chapters_and_pages_are_copied_and_nothing_else(book, copies):
     assert lab.refresh(book, copies) == []
     assert {path.name for path in copies.iterdir()} == {"one.ipynb", "two.ipynb", "page.md", lab.RECORD}
     assert (copies / "one.ipynb").read_bytes() == (book / "one.ipynb").read_bytes()
+
+
+def test_what_an_editor_keeps_in_a_folder_of_its_own_is_no_chapter(book, copies):
+    (book / ".ipynb_checkpoints").mkdir()
+    write_chapter(book / ".ipynb_checkpoints/one-checkpoint.ipynb", "1 + 0")
+    assert lab.refresh(book, copies) == []
+    assert not (copies / "one-checkpoint.ipynb").exists()
 
 
 def test_an_unchanged_copy_follows_the_book(book, copies):
@@ -113,6 +124,14 @@ def test_a_chapter_that_left_the_book_leaves_unless_it_was_changed(book, copies)
     assert {path.name for path in copies.iterdir()} == {"two.ipynb", "own.ipynb", lab.RECORD}
 
 
+def test_a_copy_that_the_reader_deleted_to_get_the_books_comes_back(book, copies):
+    """As the sentence about a newer one tells them to do; also where the book has not changed since."""
+    lab.refresh(book, copies)
+    (copies / "one.ipynb").unlink()
+    assert lab.refresh(book, copies) == []
+    assert (copies / "one.ipynb").read_bytes() == (book / "one.ipynb").read_bytes()
+
+
 def test_a_new_chapter_does_not_replace_a_readers_file_of_that_name(book, copies):
     lab.refresh(book, copies)
     write_chapter(copies / "new.ipynb", "mine")
@@ -175,6 +194,77 @@ def test_a_server_that_cannot_start_is_a_failure_and_one_that_is_ended_before_is
     monkeypatch.setattr(lab.signal, "signal", lambda number, handler: None)
     monkeypatch.setattr(lab, "surroundings", lambda: {"JUPYTER_RUNTIME_DIR": str(tmp_path)})
     assert lab.serve(tmp_path, "index.ipynb", "Here it is.") == status
+
+
+@pytest.mark.parametrize(("token", "ending"), [("secret", "?token=secret"), ("", "")], ids=["token", "password"])
+def test_of_all_servers_this_one_is_named_and_ctrl_c_reaches_this_process_alone(
+    tmp_path, monkeypatch, capsys, token, ending
+):
+    """Whoever set a password has no token; who ends the server has not made it fail."""
+    started, handled = [], []
+    others = {"pid": 6, "url": "http://localhost:8888/", "token": "theirs"}
+    own = {"pid": 7, "url": "http://localhost:8889/", "token": token}
+    polls = iter([None])  # so that no address is waited for in vain
+    server = SimpleNamespace(pid=7, poll=lambda: next(polls, 1), returncode=1, wait=lambda: -15)
+    monkeypatch.setattr(
+        lab.subprocess, "Popen", lambda command, **options: started.append((command, options)) or server
+    )
+    monkeypatch.setattr(lab.signal, "signal", lambda number, handler: handled.append(number))
+    monkeypatch.setattr(lab, "surroundings", lambda: {"JUPYTER_RUNTIME_DIR": "there"})
+    monkeypatch.setattr(lab, "list_running_servers", lambda folder: [others, own] if folder == "there" else [])
+    assert lab.serve(tmp_path, "index.ipynb", "Here it is.") == 0
+    address = f"http://localhost:8889/lab/tree/index.ipynb{ending}"
+    assert capsys.readouterr().out == f"Here it is.\n\n    {address}\n\nCtrl-C ends it.\n"
+    assert handled == [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]  # the last one where a terminal is closed
+    ((command, options),) = started
+    assert command == [sys.executable, *lab.JUPYTERLAB, f"--ServerApp.root_dir={tmp_path}"]
+    assert options == {"env": lab.surroundings(), "stdin": subprocess.DEVNULL, "process_group": 0}
+
+
+def test_without_a_place_of_its_own_jupyters_usual_one_is_searched(tmp_path, monkeypatch, capsys):
+    own = {"pid": 7, "url": "http://localhost:8889/", "token": ""}
+    polls = iter([None])
+    server = SimpleNamespace(pid=7, poll=lambda: next(polls, 1), returncode=1, wait=lambda: 0)
+    monkeypatch.setattr(lab.subprocess, "Popen", lambda command, **options: server)
+    monkeypatch.setattr(lab.signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(lab, "surroundings", dict)
+    monkeypatch.setattr(lab, "jupyter_runtime_dir", lambda: "usual")
+    monkeypatch.setattr(lab, "list_running_servers", {"usual": [own]}.get)
+    assert lab.serve(tmp_path, "index.ipynb", "Here it is.") == 0
+    assert "http://localhost:8889/" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("own", "more"), [(None, []), ("", []), ("/mine:/ours", ["/mine", "/ours"])])
+def test_the_settings_of_the_user_count_after_the_books(monkeypatch, own, more):
+    """An empty path would mean the folder that JupyterLab is started in."""
+    monkeypatch.setattr(lab, "writable_places", dict)
+    monkeypatch.delenv("JUPYTER_CONFIG_PATH", raising=False)
+    if own is not None:
+        monkeypatch.setenv("JUPYTER_CONFIG_PATH", own)
+    found = lab.surroundings()
+    assert found["JUPYTER_CONFIG_PATH"].split(os.pathsep) == [lab.CONFIG, *more]
+    assert found["JUPYTER_PREFER_ENV_PATH"] == "1", "a kernel of the same name in HOME would run the chapters"
+
+
+def test_an_empty_token_is_none_and_nobody_gets_in_without_one(monkeypatch):
+    monkeypatch.setattr(lab, "writable_places", dict)
+    monkeypatch.setenv("JUPYTER_TOKEN", "")
+    assert len(lab.surroundings()["JUPYTER_TOKEN"]) >= 32
+
+
+def test_a_place_that_cannot_be_written_is_not_used_although_it_is_named(monkeypatch):
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", "/nowhere")
+    monkeypatch.setattr(lab, "writable_places", lambda: {"JUPYTER_RUNTIME_DIR": "elsewhere"})
+    assert lab.surroundings()["JUPYTER_RUNTIME_DIR"] == "elsewhere"
+
+
+def test_the_sentence_about_a_newer_one_names_the_readers_copy(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lab, "serve", lambda folder, page, explanation: 0)
+    monkeypatch.setattr(lab, "refresh", lambda book, copies: ["one.ipynb"])
+    monkeypatch.chdir(tmp_path)
+    assert lab.main("mine") == 0
+    mine = os.path.join("mine", "one.ipynb")
+    assert capsys.readouterr().out.startswith(f"{mine}: you changed it, and the book has a newer one.")
 
 
 def test_the_verb_opens_copies_or_the_chapters_themselves(tmp_path, monkeypatch, capsys):

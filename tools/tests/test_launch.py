@@ -1,5 +1,6 @@
 """Chapters opened alone: what differs is found, what is missing is said."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -60,6 +61,30 @@ def test_another_output_and_a_failing_cell_are_problems(chapter, monkeypatch):
     assert "No module named 'x'" in problem
 
 
+def test_what_is_written_to_stderr_is_not_compared(chapter, monkeypatch):
+    kernel(monkeypatch, "1\n")
+    assert launch.printed(nbformat.v4.new_code_cell(outputs=[said("1\n"), warned("careful"), said("2\n")])) == "1\n2\n"
+
+
+def warned(text):
+    return nbformat.v4.new_output("stream", name="stderr", text=text)
+
+
+def test_a_copy_runs_in_a_folder_of_its_own_up_to_the_first_error(chapter, monkeypatch):
+    asked = []
+
+    def client(notebook, **options):
+        asked.append((options, [path.name for path in Path(options["resources"]["metadata"]["path"]).iterdir()]))
+        return SimpleNamespace(execute=lambda: None)
+
+    monkeypatch.setattr(launch, "NotebookClient", client)
+    launch.problems(chapter)
+    ((options, beside),) = asked
+    assert beside == ["a-chapter.ipynb"]
+    assert options["resources"]["metadata"]["path"] != str(chapter.parent)
+    assert "allow_errors" not in options, "a cell that fails would be no problem where it prints nothing"
+
+
 def pretend(monkeypatch, *lists):
     """Replace pip, which lists these packages one after the other; return the commands that are run."""
     listed, commands = iter(lists), []
@@ -84,6 +109,20 @@ def test_a_first_cell_that_installs_nothing_is_a_problem(monkeypatch, capsys):
         "1 chapters opened alone, 1 problems\n",
         "index: the first cell did not install attnsep\n",
     )
+
+
+def test_what_came_in_place_of_the_library_is_removed_too(monkeypatch):
+    commands = pretend(monkeypatch, {"numpy"}, {"numpy", "other"})
+    assert launch.main(".venv-colab", "index") == 1
+    assert [command[-2:] for command in commands] == [["-y", "other"]]
+
+
+def test_every_problem_of_every_chapter_is_said(monkeypatch, capsys):
+    pretend(monkeypatch, {"numpy"}, {"attnsep"}, {"attnsep"})
+    monkeypatch.setattr(launch, "problems", lambda path: [f"{path.stem}: first", f"{path.stem}: second"])
+    assert launch.main(".venv-colab", "index", "gpu") == 1
+    said = [f"{name}: {which}" for name in ("gpu", "index") for which in ("first", "second")]
+    assert capsys.readouterr() == ("2 chapters opened alone, 4 problems\n", "\n".join(said) + "\n")
 
 
 def test_the_library_must_not_be_there_before(monkeypatch, capsys):
@@ -119,6 +158,7 @@ def test_git_answers_for_the_public_address_or_for_a_made_up_one(monkeypatch, tm
     launch.prepare("python", tmp_path)
     assert ran == [(["python", "-m", "ipykernel", "install", "--prefix", tmp_path, "--name", "colab"], True)]
     assert launch.os.environ["JUPYTER_PATH"] == f"{tmp_path}/share/jupyter"
+    assert launch.os.environ["GIT_CONFIG_COUNT"] == "1"  # without it git reads none of the two
     assert launch.os.environ["GIT_CONFIG_KEY_0"] == f"url.{ROOT.as_uri()}.insteadOf"
     assert launch.os.environ["GIT_CONFIG_VALUE_0"] == address
 

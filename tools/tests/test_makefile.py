@@ -6,6 +6,7 @@ from itertools import chain
 
 import pytest
 
+from attnsep.bench import measure
 from tools.files import ROOT
 from tools.steps import STEPS
 
@@ -46,6 +47,55 @@ def test_clean_removes_all_that_was_built_where_there_are_no_copies(tmp_path):
     (tmp_path / "_build/html").mkdir(parents=True)
     make(tmp_path, "clean")
     assert [path.name for path in tmp_path.iterdir()] == ["Makefile"]
+
+
+def test_clean_removes_what_all_tools_left_wherever_it_is(tmp_path):
+    for name in (
+        "dist",
+        "_build/a b",
+        "_build/lab",
+        "lib/a.egg-info",
+        "lib/__pycache__",
+        "tools/__pycache__",
+        "web/__pycache__/more",
+    ):
+        (tmp_path / name).mkdir(parents=True)
+    for name in (".mypy_cache", ".pytest_cache", ".ruff_cache"):
+        (tmp_path / name).mkdir()
+    make(tmp_path, "clean")
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert left == {"Makefile", "_build", "_build/lab", "lib", "tools", "web"}
+
+
+def test_help_shows_every_verb_and_what_it_does(tmp_path):
+    assert make(tmp_path, "help").splitlines() == [f"{verb:14}{words}" for verb, words in verbs().items()]
+    assert make(tmp_path) == make(tmp_path, "help"), "make alone helps"
+
+
+@pytest.mark.parametrize("verb", ["book", "lab", "check", "test-hostile", "prove", "gpu"])
+def test_a_python_that_is_not_there_is_named_before_anything_runs(tmp_path, verb):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    command = ["make", "--no-print-directory", "PYTHON=python9", verb]
+    run = subprocess.run(command, cwd=tmp_path, env={"PATH": os.environ["PATH"]}, capture_output=True, encoding="utf-8")
+    said = "This project needs Python 3.11 or newer, but there is no 'python9' here. Name another one: make PYTHON="
+    assert (run.returncode, run.stdout, run.stderr.partition("python3")[0]) == (2, "", said)
+    assert run.stderr.count("python9") == 1, "and then it was tried all the same"
+
+
+@pytest.mark.parametrize("verb", ["gpu", "prove", "prove-all"])
+def test_where_no_environment_is_made_the_books_own_library_comes_first(tmp_path, verb):
+    """Before another version that is installed there; README: On a GPU, says what COMPAT is for."""
+    found = re.findall(r'PYTHONPATH="(.*?)"', make(tmp_path, "-n", verb, "COMPAT=/compat"))
+    own = f"{tmp_path.resolve()}/lib"
+    assert found == [f"{own}:/compat:$PYTHONPATH" if verb == "gpu" else own]
+
+
+def test_a_benchmark_takes_the_threads_and_the_processor_as_they_are():
+    (line,) = re.findall(r"^\t@env (.*) \\$", MAKEFILE, re.MULTILINE)
+    assert {*re.findall(r"-u (\w+)", line)} == {
+        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
+        *measure.BLAS_SETTINGS,  # of which `attnsep bench` would warn
+    }
 
 
 @pytest.mark.parametrize(("verb", "extra"), [("book", "book"), ("lab", "lab"), ("check", ""), ("test", "")])
@@ -156,3 +206,17 @@ def test_repeat_tries_every_draw_library_and_version_and_ends_where_one_fails(tm
     assert words[-1].lstrip() == 'assert executed(path) == executed(path), "two executions differ"'
     for call in (words[0], words[19], words[20], words[31]):
         assert told(tmp_path, "repeat", call)[1] == 2, f"make repeat passes although `{call}` fails"
+
+
+def test_repeat_runs_every_chapter_twice_and_notices_where_the_two_differ(monkeypatch, capsys):
+    from tools import notebooks
+
+    (program,) = re.findall(r"^define CHAPTERS_TWICE\n(.*?)^endef$", MAKEFILE, re.MULTILINE | re.DOTALL)
+    names, ran = sorted(path.stem for path in (ROOT / "chapters").glob("*.ipynb")), []
+    monkeypatch.setattr(notebooks, "prepare", lambda: ran.append("prepared"))
+    monkeypatch.setattr(notebooks, "executed", lambda path: ran.append(path.stem) or "the same")
+    exec(program, {})
+    assert ran == ["prepared", *(name for name in names for _ in range(2))]
+    monkeypatch.setattr(notebooks, "executed", lambda path: ran.append(path.stem) or len(ran))
+    with pytest.raises(AssertionError, match="two executions differ"):
+        exec(program, {})

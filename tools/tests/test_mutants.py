@@ -1,6 +1,8 @@
 """What `make mutants` stores and how it counts.  That the mutants really run is what its planted faults show."""
 
 import json
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -154,3 +156,43 @@ def test_every_kind_of_change_is_made():
 def test_an_unknown_module_is_named(only):
     with pytest.raises(SystemExit, match=f"ONLY={only}: must be stale or one of arrays, "):
         mutants.main(only)
+
+
+def test_a_mutant_stands_in_the_copy_only_while_its_tests_run(tmp_path, monkeypatch):
+    path, seen = tmp_path / "lib/attnsep/paper/gains.py", []
+    path.parent.mkdir(parents=True)
+    path.write_text("as it was")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(mutants.os, "fork", lambda: 7)
+    monkeypatch.setattr(mutants, "_wait", lambda child, end: seen.append((child, path.read_text())) or (0, 0.5))
+    assert mutants.judge("paper.gains", "changed", 5) == ("survived", 0.5)
+    assert seen == [(7, "changed")]
+    assert path.read_text() == "as it was"
+
+
+@pytest.mark.parametrize(("again", "reasons", "minutes"), [(True, ["why"], 7), (False, ["why", ""], 0.0)])
+def test_a_survivor_keeps_its_reason_and_only_a_whole_run_tells_how_long_it_takes(monkeypatch, again, reasons, minutes):
+    places = {code: {"where": code, "from": "before", "to": code} for code in ("one", "two")}
+    monkeypatch.setattr(mutants, "source_of", lambda module: "source")
+    monkeypatch.setattr(mutants, "believe", lambda pool, module, source: (5, {}, 3))
+    monkeypatch.setattr(mutants, "mutants", lambda source: [*places])
+    monkeypatch.setattr(mutants, "describe", lambda source, code: places[code])
+    survives = SimpleNamespace(submit=lambda *words: SimpleNamespace(result=lambda: ("survived", 0.1)))
+    earlier = {"source": mutants.digest("source"), "minutes": 7, "survivors": [places["one"] | {"reason": "why"}]}
+    found = mutants.examine(survives, "paper.gains", earlier, again)
+    assert [survivor["reason"] for survivor in found["survivors"]] == reasons
+    assert found["minutes"] == minutes
+
+
+def test_a_result_that_is_of_other_code_is_named_although_all_mutants_die_today(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mutants.json").write_text('{"modules": {}}')
+    monkeypatch.setattr(mutants, "RESULT", tmp_path / "mutants.json")
+    monkeypatch.setattr(mutants.os, "environ", {})
+    monkeypatch.setattr(mutants.compileall, "compile_dir", lambda folder, quiet: None)
+    monkeypatch.setattr(mutants, "ProcessPoolExecutor", lambda *words: nullcontext())
+    died = {"killed": 30, "mutants": 30, "unclear": 0, "survivors": []}
+    monkeypatch.setattr(mutants, "examine", lambda pool, module, earlier, again: died)
+    assert mutants.main("paper.gains:stored") == 1
+    said = "paper.gains: its code is not that of tools/mutants.json; run make mutants ONLY=paper.gains, and commit it\n"
+    assert capsys.readouterr().out == said
+    assert mutants.RESULT.read_text() == '{"modules": {}}'

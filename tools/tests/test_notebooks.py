@@ -1,5 +1,6 @@
 """Chapters are executed in a stated environment, and what no guard would accept is not stored."""
 
+import base64
 import json
 import os
 import runpy
@@ -326,3 +327,25 @@ def test_reasons_stand_on_the_command_line_or_in_a_file(tmp_path):
     path.write_text("--reason=one two: why\n--reason=three: because\n")
     assert notebooks.options(["ledger", f"@{path}"]).reason == ["one two: why", "three: because"]
     assert notebooks.options(["--reason", "one: why"]).chapter is None
+
+
+def test_of_a_cell_that_draws_two_pictures_readme_shows_the_first():
+    page, data = notebook("draws"), [base64.b64encode(word).decode() for word in (b"first", b"second")]
+    page.cells[0].metadata = {"mystnb": {"figure": {"name": "fig-two"}}}
+    page.cells[0].outputs = [nbformat.v4.new_output("display_data", {"image/png": each}) for each in data]
+    assert notebooks.picture(nbformat.writes(page), "fig-two") == b"first"
+
+
+def test_a_new_record_is_compared_with_the_ratchet_and_with_the_record_before_it(monkeypatch):
+    """The first says how far a check ever went, the second how far it went last."""
+    monkeypatch.setattr(notebooks, "read_ratchet", lambda: ["a line"])
+    monkeypatch.setattr(notebooks, "read_record", lambda: {"one": "before"})
+    monkeypatch.setattr(notebooks, "extended", lambda *words: (words, ["refused"]))
+    monkeypatch.setattr(notebooks, "ratchet_text", lambda words: words)
+    compared = (["a line"], {"one": {"id": "one"}}, {"one": "why"}, {"one": "before"})
+    assert notebooks.ratchet_with('[{"id": "one"}]', ["one: why"]) == (compared, ["refused"])
+
+
+def test_the_status_stands_in_readme_as_it_is_written():
+    readme = "a\n<!-- status -->\nold\n<!-- end of status -->\nb"
+    assert notebooks.with_status(readme, r"\1 of \g<0>\n") == readme.replace("old", r"\1 of \g<0>\n")

@@ -2,6 +2,8 @@
 
 import ast
 import json
+import signal
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -31,20 +33,26 @@ def test_an_integer_is_noticed_by_one():
     assert {abs(step) for step in steps("polynomial-degree-window", "142").values()} == {1}
 
 
+@pytest.mark.slow
 def test_of_a_bound_one_direction_is_noticed():
     (step,) = steps("readout-softmax-marked-row", "0.4").values()
     assert 0 < step <= Fraction(1, 10)
 
 
+@pytest.mark.slow
 def test_a_constant_of_another_module_is_changed_there():
     (place, *_), (step, *_) = zip(*steps("readout-softmax-marked-row", "0.7").items(), strict=True)
     assert place[0] == "attnsep.claims.token_datasets"
     assert -Fraction(1, 2) < step < 0
 
 
+@pytest.mark.slow
 def test_ledger_and_modules_are_as_before():
     before, entries = record.read_record, dict(LEDGER)
+    modules = {name: module for name, module in sys.modules.items() if name.startswith("attnsep.claims")}
     steps("readout-softmax-marked-row", "0.7")
+    assert [name for name, module in modules.items() if sys.modules[name] is not module] == []
+    assert signal.getitimer(signal.ITIMER_PROF)[0] == 0, "the processor's time runs on, and ends whatever comes next"
     assert entries == LEDGER == framework.LEDGER
     assert framework.run(framework.find("tensor-trick")).as_expected
     assert before is record.read_record
@@ -163,6 +171,7 @@ def test_without_words_only_what_changed_runs(tmp_path, monkeypatch, capsys):
     assert [found[id]["numbers"] for id in (HELD.id, "other", "new")] == [EARLY, EARLY, {"12": "absent"}]
 
 
+@pytest.mark.slow
 def test_what_the_book_claims_is_noticed_or_the_claim_says_why_not():
     assert noticed.problems(framework.claims(), noticed.stored()) == []
 
@@ -239,3 +248,34 @@ def test_a_check_that_does_not_end_in_time_is_not_tried(monkeypatch):
     monkeypatch.setattr(noticed, "SECONDS", 0.01)
     assert noticed.noticed(HELD, None, Fraction(12)) == noticed.NOT_TRIED
     assert noticed.best([noticed.NOT_TRIED, None]) == "not tried"
+
+
+def test_less_is_said_of_every_claim_that_notices_less(monkeypatch, capsys):
+    monkeypatch.setattr(framework, "find", lambda id: replace(LEDGER["tensor-trick"], id=id))
+    monkeypatch.setattr(noticed, "_run", lambda claim, before, everything: {})
+    monkeypatch.setattr(noticed, "stored", dict)
+    monkeypatch.setattr(noticed, "coarser", lambda id, before, entry: [f"{id}: less"])
+    monkeypatch.setattr(noticed, "problems", lambda claims, found: [])
+    assert noticed.main(["one", "two"]) == 1
+    assert capsys.readouterr().err.splitlines()[:2] == ["one: less", "two: less"]
+
+
+def test_the_smallest_change_counts_whichever_place_notices_it():
+    assert noticed.best([Fraction(1, 2), Fraction(-1, 5), Fraction(1, 4)]) == "-0.2"
+
+
+def test_every_number_of_a_statement_is_reported_also_behind_one_that_is_noticed_at_once(monkeypatch):
+    claim = framework.find("polynomial-degree-window")
+    monkeypatch.setattr(noticed, "noticed", lambda claim, place, number: 1)
+    assert len([*noticed.report(claim)]) == len(noticed.numbers(claim.statement)) > 1
+
+
+def test_all_that_breaks_the_rule_is_said(monkeypatch, capsys):
+    monkeypatch.setattr(noticed, "_run", lambda claim, before, everything: {})
+    monkeypatch.setattr(noticed, "stored", dict)
+    monkeypatch.setattr(noticed, "coarser", lambda id, before, entry: [])
+    monkeypatch.setattr(noticed, "write", lambda path, text: None)
+    lines = ["tensor-trick: one", "tensor-trick: two"]
+    monkeypatch.setattr(noticed, "problems", lambda claims, found: [*lines, "another: three"])
+    assert noticed.main(["tensor-trick"]) == 1
+    assert capsys.readouterr().err.splitlines() == lines

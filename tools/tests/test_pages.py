@@ -12,6 +12,7 @@ GOOD = """<html><head><base href="/none/"><link rel="canonical author" href="htt
 <a href="with%20space.html#h%C3%A9re">there</a><img src="with%20space.png" srcset="a.png 2x" alt="Weights fall">
 <img src="a.png" alt="" role="presentation"><img src="data:image/png;base64,AA" alt="Weights"><a name="up">here</a>
 <img src="a.png" alt="Weights fall as n grows"><a href="other.html#here">there</a><a href="https://example.org">out</a>
+<a href="//example.org/page.html#top">out</a>
 <a href="page.html#up">here</a><a href="local.js#L1">line</a>
 <span class="math">\\(\\frac{1}{2}\\)</span><code>$x$ \\frac</code><script src="local.js"></script>
 </article></body></html>"""
@@ -36,6 +37,25 @@ def problems(site, html):
 
 def test_a_good_page(site):
     assert problems(site, GOOD) == []
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        '<span class="math"><span>a</span> $x$</span>',  # an inner end is not the outer one's
+        "<pre><span>so <b>$x$</b></span></pre>",
+        "<p>a</p><code>$x$</code><p>b</p>",
+    ],
+)
+def test_tex_within_a_formula_or_code_is_meant_however_deep_it_stands(site, element):
+    assert problems(site, GOOD.replace("</article>", f"{element}</article>")) == []
+
+
+def test_a_folder_of_any_name_may_hold_the_book(tmp_path, capsys):
+    (folder := tmp_path / "_static").mkdir()
+    (folder / "a.html").write_text("<p>fine</p>")
+    assert pages.main(folder, ["a"]) == 0
+    assert capsys.readouterr() == ("1 pages read, 0 problems\n", "")
 
 
 @pytest.mark.parametrize(
@@ -153,6 +173,7 @@ def test_a_page_that_nobody_reads_is_no_success(tmp_path, capsys):
     found = "chapters/c.html: is in _toc.yml, and was not read\n"
     assert capsys.readouterr() == ("2 pages read, 1 problems\n", found)
     assert len(pages.listed()) > 35
+    assert pages.listed()[0] == "chapters/index"  # the root of the table, which no part of it lists
 
 
 def test_pages_report_their_problems(tmp_path, capsys):

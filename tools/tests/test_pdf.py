@@ -36,6 +36,21 @@ def test_ids_and_links_become_those_of_one_page(site):
     assert found.img["src"] == "_images/f.png"
 
 
+def test_a_link_names_a_place_as_its_id_does_however_the_address_is_written(site):
+    page = '<article><h1>d</h1><a href="%62.html#h%C3%A9re">there</a><a href="#h%C3%A9re">here</a></article>'
+    (site / "chapters/d.html").write_text(page)
+    found = pdf.article(site, "chapters/d", ["chapters/b", "chapters/d"])
+    assert [a["href"] for a in found.find_all("a")] == ["#chapters/b:hére", "#chapters/d:hére"]
+
+
+@pytest.mark.parametrize(("url", "shown"), [(None, ""), ("https://example.org/a/b", "https://example.org/a/b")])
+def test_the_first_sheet_has_the_address_where_there_is_one(site, monkeypatch, url, shown):
+    monkeypatch.setattr(pdf, "address", lambda: url)
+    page = BeautifulSoup(pdf.single_page(site, pdf.contents(), {}), "html.parser")
+    assert page.header.find_all("p")[2].get_text() == shown
+    assert [caption.get_text() for caption in page.select("nav h2")] == ["Begin", "Go on"]
+
+
 def test_what_only_a_screen_needs_is_left_out_and_all_is_open(site):
     found = pdf.article(site, "chapters/a", ["chapters/a"])
     assert found.find("button") is None
@@ -116,6 +131,7 @@ def test_page_numbers_that_are_wrong_are_not_written(printer, site, capsys):
 
 def test_a_book_of_which_something_is_cut_off_is_not_written(printer, site, capsys):
     assert printer({"c": 3}, {"c": 3}, cut=["c: a wide table"])[0] == 1
+    assert not [path.name for path in site.iterdir() if path.suffix == ".tmp"], "a draft is left behind"
     assert not (site / "book.pdf").exists()
     assert "Cut off on paper; nothing was written:\nc: a wide table" in capsys.readouterr().err
 

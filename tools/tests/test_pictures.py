@@ -39,6 +39,7 @@ def stored():
     return drawn()
 
 
+@pytest.mark.slow
 def test_the_same_pixels_agree_however_they_are_packed(stored):
     assert pictures.problem([png(WHITE)], [png(WHITE, compress_level=0)]) == ""
     assert pictures.problem([stored], [drawn()]) == ""
@@ -61,6 +62,7 @@ def test_where_a_picture_differs_is_said():
     assert found == "picture 2: 30 of 2400 pixels are not as stored, between columns 10 and 24, rows 3 and 4"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fresh", "message"),
     [
@@ -75,6 +77,11 @@ def test_where_a_picture_differs_is_said():
 )
 def test_another_picture_is_noticed(stored, fresh, message):
     assert message in pictures.problem([stored], fresh(stored))
+
+
+def test_a_ground_that_lets_the_page_through_is_noticed():
+    clear = np.dstack([WHITE, np.zeros(WHITE.shape[:2], np.uint8)])
+    assert "2400 of 2400 pixels" in pictures.problem([png(WHITE)], [png(clear)])
 
 
 def test_swapped_pictures_are_noticed(stored):
@@ -117,6 +124,22 @@ def test_a_blank_picture_in_a_chapter_fails(tmp_path, surroundings):
     assert run.returncode == 1, run.stdout
     assert "picture 1: the stored and the drawn one have 100 × 100 and " in run.stdout  # Jupyter cuts the margin
     assert "`make notebooks` stores it" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("texts_agree", "fresh", "agree", "said"),
+    [(True, 255, True, 0), (False, 255, False, 0), (True, 0, False, 1), (False, 0, False, 0)],
+)
+def test_a_cell_agrees_where_its_texts_and_its_pictures_do(monkeypatch, texts_agree, fresh, agree, said):
+    for name in ("MPLBACKEND", "PYTHONSTARTUP"):  # the file takes them away
+        monkeypatch.setenv(name, "")
+    hook = runpy.run_path(str(ROOT / "chapters/conftest.py"))["pytest_itemcollected"]
+    hook.__globals__["DRAWN_ELSEWHERE"] = ""
+    outputs = [[{"data": {"image/png": png(np.full_like(WHITE, grey))}}] for grey in (fresh, 255)]
+    item = SimpleNamespace(compare_outputs=lambda *words: texts_agree, comparison_traceback=[])
+    hook(item)
+    assert item.compare_outputs(*outputs, ()) is agree
+    assert len(item.comparison_traceback) == said
 
 
 def test_of_what_a_cell_prints_only_stderr_is_left_out(monkeypatch):

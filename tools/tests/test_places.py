@@ -69,6 +69,15 @@ def test_a_place_that_was_named_is_kept_if_it_can_be_written(monkeypatch, home, 
         assert writable_places().keys() == {name}
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("IPYTHONDIR", "~/mine"), *((name, "") for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME"))]
+)
+def test_a_place_in_the_home_or_none_is_as_good_as_the_usual_one(monkeypatch, home, name, value):
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv(name, value)
+    assert writable_places() == {}
+
+
 def test_the_places_of_xdg(monkeypatch, home):
     monkeypatch.setattr(sys, "platform", "linux")  # macOS has others
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)

@@ -94,6 +94,7 @@ def test_what_is_proved_in_part_is_not_proved():
     assert found == "two-halves: proofs/coverage.toml says proved, and no proof says so"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", [*read_proofs()["statements"]][::9])
 def test_a_changed_number_of_a_statement_is_noticed(label):
     book = prove.read_book()
@@ -253,6 +254,18 @@ def compared(record, book=BOOK, accepted=(), sources=SOURCES):
     lines = []
     status = prove.compare(record, sources, book, [*accepted], lambda *words, **_: lines.extend(map(str, words)))
     return status, "\n".join(lines)
+
+
+def test_a_statement_that_did_not_change_is_nothing_to_accept(stored):
+    assert compared(entries(), accepted=["two-halves"]) == (1, "Nothing to accept of two-halves; nothing was stored.")
+
+
+@pytest.mark.parametrize(("first", "second"), [("", ", in part"), (", in part", ""), (", in part", ", in part")])
+def test_a_statement_is_whole_where_each_of_its_theorems_is(first, second):
+    """Together they may say less than the book even where one of them says what it says."""
+    text = f"(** [two-halves]{first} *)\nLemma once : True.\n(** [two-halves]{second} *)\nLemma two : True."
+    found = dict.fromkeys(("Sum.once", "Sum.two"), FOUND["Sum.two"])
+    assert not prove.entries(SOURCES | {"Sum.v": text}, BOOK, found)["statements"]["two-halves"]["whole"]
 
 
 def test_a_proof_that_changed_is_stored_without_a_reader(stored):
@@ -652,3 +665,17 @@ def test_coq_refuses_a_wrong_proof(tmp_path):
     prove.copied(REAL | {"Sum.v": REAL["Sum.v"].replace("half = 1", "half = 2")}, tmp_path)
     with pytest.raises(coq.Refused, match=r"Sum\.v"):
         coq.compiled(tmp_path)
+
+
+def test_files_that_use_the_definition_in_which_a_mutant_stands_come_early():
+    needs = {"Model": set(), "Row": {"Model"}, "Sum": {"Model"}}
+    sources = {"Model.v": "Definition a := 1.\nDefinition b := 3.", "Row.v": "a", "Sum.v": "b"}
+    assert prove.order({"file": "Model.v", "new": "3"}, sources, needs) == ["Model", "Sum", "Row"]
+    assert prove.order({"file": "Model.v", "new": "1"}, sources, needs) == ["Model", "Row", "Sum"]
+
+
+def test_several_statements_may_be_accepted_at_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr(prove, "prove", lambda accepted: asked.append(accepted) or 0)
+    assert prove.main(["--accept", "one two"]) == prove.main([]) == 0
+    assert asked == [["one", "two"], []]

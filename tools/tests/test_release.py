@@ -2,6 +2,7 @@
 
 import subprocess
 import zipfile
+from datetime import UTC, datetime
 
 import pytest
 import yaml
@@ -18,6 +19,7 @@ CHANGELOG = """# What changed
 
 - A chapter.
 """
+NOTHING_NEW = "## 2.0, not released yet\n\n## 1.5, 2026-02-01\n\n- A verb.\n\n## 1.4, 2026-01-31\n"
 BEFORE = {
     "pyproject.toml": '[project]\nname = "attnsep"\nversion = "1.5"\n\n[tool.x]\ntarget-version = "py311"\n',
     "lib/attnsep/__init__.py": '"""The library."""\n\n__version__ = "1.5"\n',
@@ -122,6 +124,9 @@ def test_a_book_that_does_not_build_is_not_released(tree, monkeypatch, capsys):
         ({"tags": ["v2.0.0", "other"]}, "", "VERSION=2.0: must be above 2.0.0, the last release"),
         ({"version": "2.0.0", "tags": ["v2.0"]}, "", "VERSION=2.0.0: must be above 2.0, the last release"),
         ({"version": "1.10", "tags": ["v1.9"]}, "", None),
+        ({"tags": ["v9.0-rc1"]}, "", None),  # no release
+        ({"version": "1.9.5", "tags": ["v1.9", "v1.10"]}, "", "VERSION=1.9.5: must be above 1.10, the last release"),
+        ({"version": "1.5"}, ", not released yet", "VERSION=1.5: must be above 1.5, the last release"),
         ({"version": "1.4.3"}, "", "VERSION=1.4.3: must be at least 1.5, which CHANGELOG.md names"),
         ({"version": "1.5"}, "", None),
         (
@@ -131,12 +136,37 @@ def test_a_book_that_does_not_build_is_not_released(tree, monkeypatch, capsys):
         ),
         ({}, "- A verb.", 'CHANGELOG.md: has no entry for it, under a heading "## 2.0, not released yet"'),
         ({}, ", not released yet", "CHANGELOG.md: has no entry"),
+        ({"changelog": NOTHING_NEW}, "", "CHANGELOG.md: has no entry"),
     ],
 )
 def test_what_is_refused(asked, found, sentence):
     asked = {"version": "2.0", "changelog": CHANGELOG.replace(found, "", 1), "changes": "", "tags": []} | asked
     said = release.refusal(**asked)
     assert said is None if sentence is None else said.startswith(sentence)
+
+
+def test_a_full_disk_leaves_all_files_as_they_were(tree, monkeypatch):
+    def full(contents):
+        path, text = next(iter(contents.items()))
+        path.write_text(text)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(release, "store", full)
+    with pytest.raises(OSError, match="No space left"):
+        release.main(["2.0"])
+    assert texts(tree) == BEFORE
+
+
+def test_the_day_of_a_release_is_the_same_wherever_it_is_made(tree, monkeypatch):
+    class Clock(datetime):
+        @classmethod
+        def now(cls, zone=None):
+            return cls(2030, 1, 2, tzinfo=zone) if zone is UTC else cls(2030, 1, 1)
+
+    monkeypatch.setattr(release, "datetime", Clock)
+    monkeypatch.setattr(release, "rewritten", lambda version, day: pytest.fail(day))
+    with pytest.raises(pytest.fail.Exception, match=r"^2030-01-02$"):
+        release.main(["2.0", "--dry-run"])
 
 
 def test_a_tree_that_is_not_clean_stays_as_it_is(tree, capsys):
@@ -201,3 +231,13 @@ def test_the_zip_has_one_folder(tmp_path):
     release.pack(tmp_path / "html", tmp_path / "attnsep-2.0.zip")
     with zipfile.ZipFile(tmp_path / "attnsep-2.0.zip") as archive:
         assert archive.namelist() == ["attnsep-2.0/a/page.html"]
+
+
+def test_a_zip_of_the_same_pages_has_them_in_the_same_order(tmp_path):
+    names = [f"{letter}.html" for letter in "gbkdfaicehjl"]
+    (tmp_path / "html").mkdir()
+    for name in names:
+        (tmp_path / "html" / name).touch()
+    release.pack(tmp_path / "html", tmp_path / "book.zip")
+    with zipfile.ZipFile(tmp_path / "book.zip") as archive:
+        assert archive.namelist() == [f"book/{name}" for name in sorted(names)]

@@ -11,10 +11,19 @@ from docutils.utils import new_document
 from sphinx import addnodes
 
 from attnsep.claims import LEDGER
-from tools import sphinx_checks, sphinx_cite, sphinx_described, sphinx_punctuation
+from tools import (
+    sphinx_buttons,
+    sphinx_checks,
+    sphinx_cite,
+    sphinx_described,
+    sphinx_punctuation,
+    sphinx_roles,
+    sphinx_without_thebe,
+)
 from tools.files import ROOT
 from tools.sphinx_card import CardLinks
 
+BOOK = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 BADGE = '<details class="check check-holds" data-claim="tensor-trick"><summary>Holds</summary></details>'
 
 
@@ -44,6 +53,19 @@ def test_a_cell_that_only_calls_check_shows_its_badge_alone(source, left):
     assert len(list(document.findall(nodes.literal_block))) == left
 
 
+def test_cells_that_only_call_check_are_left_out_one_after_the_other():
+    cells = [nodes.container("", nodes.literal_block("", f'check("{id}")'), classes=["cell_input"]) for id in "abc"]
+    document = page(*cells, nodes.paragraph("", "text"))
+    sphinx_checks._link(None, document)
+    assert document.astext() == "text"
+
+
+def test_a_badge_with_its_links_looks_as_it_did():
+    document = page(nodes.raw("", BADGE, format="html", classes=["output", "text_html"]))
+    sphinx_checks._link(None, document)
+    assert document[0]["classes"] == ["output", "text_html"]
+
+
 def test_other_html_is_left_alone():
     document = page(nodes.raw("", "<details><p>x</p></details>", format="html"))
     sphinx_checks._link(None, document)
@@ -67,6 +89,34 @@ def test_a_stop_stays_in_the_line_of_its_formula(after, kept):
     assert [box.astext() for box in document.findall(nodes.inline)] == ([] if kept is None else ["x" + kept])
 
 
+def test_each_formula_of_a_line_keeps_its_own_stop():
+    document = new_document("page", get_default_settings())
+    parts = [nodes.math("", "x"), nodes.Text(", "), nodes.math("", "y"), nodes.Text(" or "), nodes.math("", "z")]
+    document += nodes.paragraph("", "", *parts, nodes.Text("."))
+    said = document.astext()
+    sphinx_punctuation.Together(document).run()
+    assert document.astext() == said
+    assert [box.astext() for box in document.findall(nodes.inline)] == ["x,", "z."]
+
+
+def test_every_entry_of_the_bibliography_is_an_item_of_its_list():
+    context = {"body": '<div role="doc-biblioentry">One</div><div role="doc-biblioentry">Two</div>'}
+    sphinx_roles._rename(None, "chapters/references", "page.html", context, object())
+    assert context["body"] == '<div role="listitem">One</div><div role="listitem">Two</div>'
+
+
+def test_nothing_of_thebe_is_heard_and_all_others_are():
+    def listener(module):
+        return SimpleNamespace(handler=SimpleNamespace(__module__=module))
+
+    ours, theirs = listener("sphinx_book_theme"), listener("sphinx_thebe")
+    names = ("env-before-read-docs", "doctree-resolved", "builder-inited")
+    events = SimpleNamespace(listeners={name: [theirs, ours, theirs] for name in names})
+    sphinx_without_thebe._disconnect(SimpleNamespace(events=events), None)
+    assert [events.listeners[name] for name in names[:2]] == [[ours], [ours]]
+    assert theirs in events.listeners["builder-inited"]  # its style sheet, which the pages still link
+
+
 CITATION = {"title": "A <book>", "authors": [{"name": "Us"}], "version": "2.0"}
 
 
@@ -75,6 +125,11 @@ def test_a_page_says_how_to_cite_it_and_where_to_object():
     assert "Us: “A page”, in <em>A &lt;book&gt;</em>, version 2.0, not released yet, chapters/a-page." in told
     assert 'href="https://example.org/a/b/issues/new?template=wrong-statement.yml&amp;title=wrong:%20a-page"' in told
     assert "report a mistake" not in sphinx_cite.words("a-page", "A page", "", CITATION)
+
+
+def test_all_authors_are_cited_and_a_title_is_shown_as_it_is_written():
+    both = CITATION | {"authors": [{"name": "One & Co"}, {"name": "Two"}]}
+    assert "One &amp; Co, Two: “From 1 &lt; n”, in" in sphinx_cite.words("a-page", "From 1 < n", "", both)
 
 
 def test_only_chapters_are_cited():
@@ -105,6 +160,12 @@ def test_a_page_is_described_by_the_bold_sentence_under_its_title(parts, said):
     assert sphinx_described.sentence(page(nodes.title("", "A page"), *below)) == said
 
 
+def test_a_formula_further_down_does_not_matter():
+    below = nodes.paragraph("", "", nodes.Text("For "), nodes.math("", "n = 3"))
+    document = page(nodes.title("", "A page"), nodes.paragraph("", "", BOLD.deepcopy()), below)
+    assert sphinx_described.sentence(document) == "It <wins>."
+
+
 def test_a_page_without_a_title_has_no_sentence():
     assert sphinx_described.sentence(page(nodes.paragraph("", "", BOLD.deepcopy()))) == ""
 
@@ -131,6 +192,8 @@ def test_links_to_a_page_show_it_once_there_is_an_address():
         '<meta property="og:image" content="https://example.org/a/b/raw/new/assets/index.png">',
     ]
     assert (ROOT / "assets/index.png").is_file()
+    silent = page(nodes.title("", "A page"), nodes.paragraph("", "It wins."))
+    assert 'content="The book."' in head("chapters/benchmarks", silent)["metatags"], "every page is described"
     numbered = head(
         "chapters/benchmarks", chapter, "<span>22. </span>Seven &amp; eight", repository_url="https://x.org/a/b"
     )
@@ -143,8 +206,21 @@ def test_the_first_page_has_the_title_that_is_cited():
     assert head("chapters/benchmarks", None)["docstitle"] == "The book's short title"
 
 
+def test_every_extension_script_and_style_of_ours_reaches_the_pages():
+    ours = {path.stem: "tools" for path in (ROOT / "tools").glob("sphinx_*.py")}
+    assert BOOK["sphinx"]["local_extensions"] == ours
+    assert "sphinx.ext.viewcode" in BOOK["sphinx"]["extra_extensions"], "badges would lead to no code"
+    files = BOOK["sphinx"]["config"]["html_js_files"] + BOOK["sphinx"]["config"]["html_css_files"]
+    assert sorted(files) == sorted(path.name for path in (ROOT / "assets").iterdir() if path.suffix in (".js", ".css"))
+
+
+def test_all_statements_have_one_counter_as_in_the_paper():
+    kinds = ("definition", "lemma", "proposition", "corollary", "example", "remark")
+    assert BOOK["sphinx"]["config"]["prf_realtyp_to_countertyp"] == dict.fromkeys(kinds, "theorem")
+
+
 def test_the_icon_is_a_picture_that_is_there():
-    icon = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"]["favicon"]
+    icon = BOOK["html"]["favicon"]
     assert ElementTree.parse(ROOT / icon).getroot().tag == "{http://www.w3.org/2000/svg}svg"
 
 
@@ -168,3 +244,31 @@ def test_the_card_is_a_link_to_its_words_where_it_is_the_source_card(page, links
         assert link.parent.index(link) == 3
         told = {"reftype": "doc", "reftarget": "/chapters/the-cards-words", "refexplicit": True, "refwarn": True}
         assert told.items() <= link.attributes.items()
+
+
+def test_the_card_is_a_link_once_in_each_paragraph():
+    document = new_document("page")
+    document.settings.env = SimpleNamespace(docname="chapters/limitations")
+    for _ in range(2):
+        document += nodes.paragraph("", "", nodes.Text("The card says so, and the card is right."))
+    CardLinks(document).apply()
+    found = [len([*paragraph.findall(addnodes.pending_xref)]) for paragraph in document.findall(nodes.paragraph)]
+    assert found == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("url", "icon"),
+    [
+        ("https://git.example.org/a/b", "fab fa-git-alt"),
+        ("https://code.gitlab.example.org/a/b", "the theme's"),
+        ("https://github.com/a/b", "the theme's"),
+        (None, "the theme's"),
+    ],
+)
+def test_only_an_unknown_host_gets_an_icon_of_no_company(url, icon):
+    names = ("source-issues-button", "source-repository-button")
+    context = {"header_buttons": [{"label": name, "icon": "the theme's"} for name in names]}
+    app = SimpleNamespace(config=SimpleNamespace(html_theme_options={"repository_url": url}))
+    sphinx_buttons._plain_icon(app, "chapters/index", "page.html", context, None)
+    shown = {"source-issues-button": "the theme's", "source-repository-button": icon}
+    assert {button["label"]: button["icon"] for button in context["header_buttons"]} == shown

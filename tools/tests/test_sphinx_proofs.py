@@ -46,6 +46,41 @@ def test_one_that_is_proved_in_part_says_so(monkeypatch):
     assert "<span>Proved in part</span>" in fold[0].astext()
 
 
+def test_a_statement_with_two_theorems_shows_both(monkeypatch):
+    theorems = {f"Golden.{name}": {"statement": f"what {name} says"} for name in ("one", "two")}
+    record = {"statements": {LABEL: {"whole": True, "theorems": theorems}}, "axioms": []}
+    monkeypatch.setattr(sphinx_proofs, "read_proofs", lambda: record)
+    (fold,) = folded(LABEL)
+    assert "<span>Proved</span> in Coq, by 2 theorems<" in fold[0].astext()
+    assert [block.astext() for block in fold.findall(nodes.literal_block)] == ["what one says", "what two says"]
+    links = re.findall(r'<a href="../proofs/Golden.html#(\w+)">\1</a> in Golden.v', fold.astext())
+    assert links == ["one", "two"]
+
+
+@pytest.mark.parametrize(("name", "up"), [("index", ""), ("chapters/golden-ratio", "../"), ("a/b/c", "../../")])
+def test_a_link_leads_to_the_proof_from_a_page_in_any_folder(name, up):
+    page = nodes.section("", statement(LABEL, "Law"))
+    sphinx_proofs._add_folds(SimpleNamespace(env=SimpleNamespace(docname=name)), page)
+    assert f'<a href="{up}proofs/Golden.html#golden_ratio_width">' in page.astext()
+
+
+def test_each_mutant_stands_in_a_row_with_what_became_of_it(monkeypatch):
+    mutants = [{"why": "n + 1", "file": "Sum.v"}, {"why": "same", "file": "Sum.v", "equivalent": "it is"}]
+    mutants.append({"why": "new", "file": "Row.v"})
+    monkeypatch.setattr(sphinx_proofs, "read_mutants", lambda: mutants)
+    monkeypatch.setattr(sphinx_proofs, "read_answers", lambda: {"n + 1": {"answer": "breaks Sum.one"}})
+    needed = []
+    directive = SimpleNamespace(env=SimpleNamespace(note_dependency=needed.append))
+    (node,) = sphinx_proofs.Mutants.run(directive)
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", node.astext(), re.DOTALL)]
+    assert [row for row in rows if row] == [
+        ["n + 1", "Sum.v", "breaks Sum.one"],
+        ["same", "Sum.v", "it is"],
+        ["new", "Row.v", "not tried yet"],
+    ]
+    assert needed == ["proofs/mutants.toml", "proofs/mutants.json"], "the page would not change when one of them does"
+
+
 def test_any_other_statement_has_none():
     assert folded("cost-memory") == []
 
@@ -69,7 +104,13 @@ def test_each_file_is_a_page_with_an_anchor_for_each_theorem():
 
 
 @pytest.mark.parametrize(
-    ("name", "found"), [("Signs.hoeffding_one_sided", True), ("Signs.none", False), ("No.none", False)]
+    ("name", "found"),
+    [
+        ("Signs.hoeffding_one_sided", True),
+        ("Signs.none", False),
+        ("No.none", False),
+        ("Golden.hoeffding_one_sided", False),
+    ],
 )
 def test_the_role_leads_to_a_theorem_or_warns(name, found):
     warned = []
@@ -83,12 +124,15 @@ def test_the_role_leads_to_a_theorem_or_warns(name, found):
         assert warned == messages == []
     else:
         assert warned == [f"coq: there is no theorem {name}"]
+        assert [type(message) for message in messages] == [nodes.system_message]
 
 
 def test_the_list_of_what_is_not_proved_has_every_such_statement_of_the_card_or_completed():
     """Written once more from the file, whose sections say whose statements they are."""
-    directive = SimpleNamespace(env=SimpleNamespace(note_dependency=lambda name: None))
+    needed = []
+    directive = SimpleNamespace(env=SimpleNamespace(note_dependency=needed.append))
     (node,) = sphinx_proofs.Coverage.run(directive)
+    assert needed == ["proofs/coverage.toml"], "the page would not change when the file does"
     listed = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", node.astext())
     found = {html.unescape(why): re.findall(r"#([\w-]+)", links) for why, links in listed}
     text = (ROOT / "proofs/coverage.toml").read_text(encoding="utf-8")

@@ -286,6 +286,49 @@ def test_which_settings_reach_a_step(monkeypatch, name, reaches_it):
     assert found["MPLCONFIGDIR"] == "elsewhere"
 
 
+@pytest.mark.parametrize(("threads", "then"), [(None, "1"), ("7", "7")])
+def test_a_step_computes_in_one_thread_unless_somebody_says_otherwise(monkeypatch, threads, then):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if threads:
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    assert steps.surroundings("unit", {}, "empty")["OMP_NUM_THREADS"] == then
+
+
+def test_a_place_that_can_be_written_counts_before_the_one_that_is_named(monkeypatch):
+    monkeypatch.setenv("MPLCONFIGDIR", "/nowhere")
+    assert steps.surroundings("unit", {"MPLCONFIGDIR": "elsewhere"}, "empty")["MPLCONFIGDIR"] == "elsewhere"
+
+
+def test_what_runs_beside_the_others_is_heard_as_a_whole(monkeypatch, capsysbinary):
+    """Its errors too, in the order in which it says them."""
+    said, caught = b"".join(b"line %d\n" % number for number in range(10_000)), {}
+    monkeypatch.setattr(
+        steps,
+        "run",
+        lambda name, environment, **output: caught.update({name: output}) or ("passed", 0, output and said),
+    )
+    assert steps.main(["unit", "types"]) == 0
+    assert b"--- types\n" + said + b"--- summary\n" in capsysbinary.readouterr().out
+    assert caught == {"unit": {}, "types": {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}}
+
+
+def test_a_book_that_was_built_can_be_opened_whatever_else_failed(monkeypatch, capsys):
+    monkeypatch.setattr(
+        steps, "run", lambda name, environment, **output: ("FAILED" if name == "lint" else "passed", 0, b"")
+    )
+    assert steps.main(["lint", "book"]) == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [OPEN, "1 passed, 1 failed"]
+
+
+def test_the_name_of_a_step_is_there_before_its_own_words(monkeypatch):
+    """Its process writes at once, and into a file Python writes later, unless it is told to."""
+    heard = []
+    monkeypatch.setattr(steps, "print", lambda words, flush=False: heard.append((words, flush)), raising=False)
+    monkeypatch.setattr(steps, "run", lambda name, environment, **output: heard.append(name) or ("passed", 0, b""))
+    assert steps.main(["unit", "web"]) == 0
+    assert heard[:4] == [("--- unit", True), "unit", ("--- web", True), "web"]
+
+
 @pytest.mark.parametrize(("root", "mode"), [("/mein B\udcc3\udcbcch (1)", "1"), ("/mein Büch (1)", "0")])
 def test_a_folder_that_python_cannot_read_in_the_users_encoding(monkeypatch, root, mode):
     monkeypatch.setattr(steps, "ROOT", root)

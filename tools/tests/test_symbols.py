@@ -92,12 +92,13 @@ def test_what_stands_above_and_below_a_letter_is_read():
         ("$z_n$", ["z_n"], []),  # a row of both says it all
         ("$y_k$", ["y_k", "k"], []),  # but for an index
         ("$u_d^n$ $v$", ["d", "n"], ["u", "v"]),
+        ("$w_d^n$", ["w_d", "n"], []),  # which one it is stands below, and above what is done with it
         ("$a^n_d$ $b^n$", ["a^n", "b^n", "d"], []),
         (r"$\mathrm{word}$ $q$ $q_1$", [], ["q"]),
         ("`$n$` and $d$\n```{dropdown} Proof\n$a$\n```\n", ["d"], []),
     ],
 )
 def test_what_a_page_uses_is_in_the_table_or_lacking(page, names, lacking):
-    own = ("a", "d", "n", "k", "x", "y_k", "z_n", "a^n", "b^n")
+    own = ("a", "d", "n", "k", "x", "y_k", "z_n", "a^n", "b^n", "w_d", "w^n")
     rows = [symbols.Row("Letters", (), (name,), frozenset([name])) for name in own]
     assert symbols.used(page, rows) == (names, lacking)

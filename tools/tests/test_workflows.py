@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from attnsep.claims import LEDGER
-from tools import coq
+from tools import coq, environment
 from tools.files import ROOT
 from tools.tests.test_makefile import make, verbs
 
@@ -194,9 +194,82 @@ def test_ci_runs_make_test_and_ends_as_it_does(tmp_path, status):
     assert (run.stdout, run.returncode) == (f"{tmp_path.resolve()} make test\n", status)
 
 
+@pytest.mark.parametrize(
+    ("user", "works", "asked", "said"),
+    [
+        (1000, True, [], ""),  # who is not root cannot install
+        (0, True, ["install -qq -y chromium"], ""),
+        (
+            0,
+            False,
+            ["install -qq -y chromium", "update -qq", "install -qq -y chromium"],
+            "Chromium could not be installed; make test says what it leaves out.\n",
+        ),
+    ],
+)
+def test_ci_installs_a_browser_where_there_is_none_and_goes_on_without_it(tmp_path, user, works, asked, said):
+    (tmp_path / ".ci").mkdir()
+    (programs := tmp_path / "bin").mkdir()
+    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci")
+    for name in ("bash", "dirname"):
+        (programs / name).symlink_to(shutil.which(name))
+    fails = "false" if not works else "true"
+    for name, does in {
+        "make": 'echo "make $*"; exit 3',
+        "id": f"echo {user}",
+        "apt-get": f'echo "$*" >>{programs}/told; test "$1" = update || {fails}',
+    }.items():
+        (programs / name).write_text(f"#!/bin/sh\n{does}\n")
+        (programs / name).chmod(0o755)
+    run = subprocess.run([tmp_path / ".ci/run"], env={"PATH": str(programs)}, capture_output=True, text=True)
+    told = programs / "told"
+    assert (told.read_text().splitlines() if told.exists() else []) == asked
+    assert (run.stdout, run.stderr, run.returncode) == ("make test\n", said, 3)
+
+
+def test_a_newer_push_ends_the_runs_of_its_own_branch_alone_and_no_publishing():
+    own = {"group": "${{ github.workflow }}-${{ github.ref }}", "cancel-in-progress": True}
+    groups = {path.stem: read(path)["concurrency"] for path in WORKFLOWS if "concurrency" in read(path)}
+    assert groups == {"test": own, "versions": own, "publish": {"group": "pages"}}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_job_that_fails_lets_the_others_of_its_matrix_go_on(path):
+    matrices = [job["strategy"] for job in read(path)["jobs"].values() if "strategy" in job]
+    assert [matrix["fail-fast"] for matrix in matrices] == [False] * len(matrices)
+
+
+def test_a_request_is_made_with_a_token_and_in_the_name_of_the_bot():
+    (made,) = [
+        step for step in steps(read(ROOT / ".github/workflows/lock.yml")) if step.get("run", "").endswith("request")
+    ]
+    bot = {f"GIT_{who}_NAME": "github-actions[bot]" for who in ("AUTHOR", "COMMITTER")}
+    mail = {
+        f"GIT_{who}_EMAIL": "41898282+github-actions[bot]@users.noreply.github.com" for who in ("AUTHOR", "COMMITTER")
+    }
+    assert made["env"] == {"GH_TOKEN": "${{ github.token }}"} | bot | mail
+
+
+def test_pytorch_comes_without_cuda_for_the_verb_that_asks_for_it():
+    *_, made = read(ROOT / ".github/workflows/versions.yml")["jobs"]["versions"]["steps"]
+    ((verb, index),) = re.findall(r"'([\w-]+)' && '(.*?)'", made["env"]["PIP_EXTRA_INDEX_URL"])
+    assert (verb, index) == ("test-oracles", "https://download.pytorch.org/whl/cpu")
+    assert "'.[dev,oracles]'" in str(environment.installs("oracles", "python"))
+
+
+def test_what_is_built_goes_where_the_deployment_looks_and_from_the_branch_that_pages_name():
+    publish = read(ROOT / ".github/workflows/publish.yml")
+    uses = [
+        step["uses"].partition("@")[0] for job in publish["jobs"].values() for step in job["steps"] if "uses" in step
+    ]
+    assert uses[-2:] == ["actions/upload-pages-artifact", "actions/deploy-pages"]
+    assert publish[True]["workflow_run"]["branches"] == [read(ROOT / "_config.yml")["repository"]["branch"]]
+
+
 def test_conda_and_binder_get_jupyterlab_and_nothing_twice():
     dependencies = read(ROOT / "environment.yml")["dependencies"]
     wanted = ["python>=3.11", "pip", {"pip": ["-e .[lab]"]}]
+    assert read(ROOT / "environment.yml")["channels"] == ["conda-forge"]
     assert dependencies == wanted, "environment.yml is for conda and Binder, which open chapters in JupyterLab"
 
 
@@ -253,6 +326,24 @@ def test_a_changed_lock_becomes_one_request_however_often_it_changes(lent):
         assert git(lent, "diff", "--name-only", "origin/lock~", "origin/lock").split() == ["requirements.lock"]
     (request,) = requested(lent)
     assert request.startswith("pr create --head lock --title The newest allowed versions")
+
+
+def test_a_lock_that_cannot_be_sent_is_a_failure_and_asks_for_nothing(lent):
+    shutil.rmtree(lent.parent / "origin")
+    (lent / "requirements.lock").write_text("numpy==2.1\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        make(lent, "lock-request")
+    assert requested(lent) == []
+
+
+def test_a_request_has_the_lock_alone_whatever_else_has_changed(lent):
+    (lent / "README.md").write_text("one\n")
+    git(lent, "add", "README.md")
+    git(lent, "commit", "--quiet", "--message", "a page")
+    for name in ("README.md", "requirements.lock"):
+        (lent / name).write_text("two\n")
+    make(lent, "lock-request")
+    assert git(lent, "diff", "--name-only", "origin/lock~", "origin/lock").split() == ["requirements.lock"]
 
 
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml"))

@@ -313,7 +313,7 @@ def share_told_apart(n, d, a0, a1, c, form, kernel="linear"):
     Parameters
     ----------
     n, d, c
-        As in `TokenData`; d up to 10^7.
+        As in `TokenData`; d up to 10^9.
     a0, a1 : int, float, Fraction or str
         The two strengths.
     form : str

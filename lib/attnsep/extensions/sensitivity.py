@@ -211,10 +211,14 @@ def _exact(name, values, require, **rule):
         raise ValueError(f"{name} = {text_of(values)}: must be numbers in rows of one length") from None
     known, found = {}, np.empty(array.size, dtype=object)
     for index, value in enumerate(array.flat):
-        key = (type(value), text_of(value))
-        if key not in known:
-            known[key] = require(name, value, **rule)
-        found[index] = known[key]
+        try:
+            known_here = (type(value), value) in known
+        except (TypeError, ValueError):  # what has no hash; the rule names it
+            known_here = False
+        if not known_here:
+            number = require(name, value, **rule)
+            known[type(value), value] = number
+        found[index] = known[type(value), value]
     return found.reshape(array.shape)
 
 

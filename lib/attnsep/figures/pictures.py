@@ -21,10 +21,10 @@ def in_words(share):
 
     Examples
     --------
-    >>> [in_words(share) for share in (0.789, 0.0174, 0.0017, 1.7e-6)]
-    ['79 %', '1.7 %', '1 in 590', '1 in 590,000']
+    >>> [in_words(share) for share in (0.789, 0.0174, 0.0017, 1.7e-6, 0.0)]
+    ['79 %', '1.7 %', '1 in 590', '1 in 590,000', '0 %']
     """
-    if share >= 0.1:
+    if share >= 0.1 or share == 0:
         return f"{share:.0%}".replace("%", " %")
     if share >= 0.01:
         return f"{share:.1%}".replace("%", " %")
@@ -85,10 +85,10 @@ def _percent(share):
 
     Examples
     --------
-    >>> [_percent(share) for share in (0.25, 0.99922, 0.999913, 1)]
-    ['25 %', '99.92 %', '99.991 %', '100 %']
+    >>> [_percent(share) for share in (0.25, 0.99922, 0.999913, 1, 1 + 2**-52)]
+    ['25 %', '99.92 %', '99.991 %', '100 %', '100 %']
     """
-    digits = 0 if share == 1 else max(0, math.ceil(-math.log10(1 - share)) - 2)
+    digits = 0 if share >= 1 else max(0, math.ceil(-math.log10(1 - share)) - 2)
     return f"{100 * share:.{digits}f} %"
 
 
@@ -146,7 +146,7 @@ def placed(points, *, title):
 
     Notes
     -----
-    One point for each; names of points that lie close together stand below each other, beside the first.
+    One point for each; names of points that lie close together stand below each other, at the rightmost.
     """
     edge = 3.0
     with style() as plt:

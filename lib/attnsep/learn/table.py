@@ -300,7 +300,8 @@ def paired(ones, others, comparisons=1):
     differences = [ones[seed] - others[seed] for seed in sorted(ones)]
     kept = [value for value in differences if not math.isnan(value)]
     if len(kept) < 2:
-        raise ValueError(f"ones, others: {len(kept)} pairs are left, two are needed")
+        left = "1 pair is" if len(kept) == 1 else "0 pairs are"
+        raise ValueError(f"ones, others: {left} left, two are needed")
     mean, half = interval(kept, comparisons)
     spread = stdev(kept)
     effect = mean / spread if spread else math.copysign(math.inf, mean) if mean else 0.0

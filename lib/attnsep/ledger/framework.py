@@ -611,7 +611,7 @@ def verify(
     Returns
     -------
     list of Evidence
-        In the ledger's order.
+        In the order of ``ids``; of the ledger where they are left out.
 
     Raises
     ------

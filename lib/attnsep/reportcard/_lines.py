@@ -271,7 +271,8 @@ def sees(judge):
         return _without_weights("sees", judge)
     sizes = _growing_crowd(judge)
     if len(sizes) < 2:
-        return Line("sees", UNJUDGED, "The time is too short for 128 tokens, or their weights are not finite.", {})
+        why = "For 128 tokens there are no weights: the time is too short, it takes fewer, or they are not finite."
+        return Line("sees", UNJUDGED, why, {})
     last, n = sizes[-1], min(WIDE, sizes[-1]["n"])
     if last["most"] > ABOVE:
         why = f"The weights of a row do not sum to 1, so there are no shares: among {last['n']} tokens the mark alone "
@@ -762,7 +763,7 @@ class Numerics:
                 wrong[n] = off
         self.numbers["refused lengths"] = refused
         if refused:
-            self.faults.append(f"it takes no {_listed(refused)} tokens")
+            self.faults.append(f"it takes no {_listed(refused)} token{'' if refused == [1] else 's'}")
         if wrong and self.numbers.get("row sums off by", math.inf) <= self._enough:
             off = max(wrong.values())
             self.faults.append(f"of {_listed([*wrong])} tokens the weights of a row sum to 1 only up to {off:.1g}")

@@ -68,6 +68,7 @@ def test_softmax_meets_larger_scores_late(rng, monkeypatch, scale):
         np.testing.assert_allclose(attend(q, keys, v), direct(q, keys, v, "softmax"), rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("columns", [2, 34])
 def test_rounding_does_not_grow_with_the_number_of_equal_keys(xp, rng, columns, kernel):
@@ -599,6 +600,7 @@ def test_general_weights_against_all_scores(xp, rng, kernel):
     np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_real_networks_fire_where_the_exact_instance_does(xp, rng, kernel):
     """No parameter here has ties, so that rounding cannot turn a verdict."""
@@ -636,6 +638,7 @@ def test_memory_of_random_rows(rng, kernel):
     assert added(lambda: attend(q, k, v, kernel=kernel, threads=2)) < 8 * 2**20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_memory_of_the_token_data(kernel):
     data = TokenData(n=100_000, d=52, a=0.7, c=0.5)
@@ -661,6 +664,12 @@ def test_memory_of_the_token_data(kernel):
         (lambda o: attend(o, o, o * np.inf), ValueError, "q, k, v: the result is not finite"),
         (lambda o: attend(o, o - [[0], [1], [2]], o, kernel="linear"), ValueError, "sum to 0 .*alpha_lin = 0"),
         (lambda o: attend(0 * o, o, o, kernel="linear"), ValueError, "sum to 0 .*alpha_lin = 0"),
+        (
+            lambda o: values(o, o, o, np.eye(2), 3),
+            TypeError,
+            "^A1, A2, A3, X: kernel = 3: must be a kernel or a string",
+        ),
+        (lambda o: values(o, o, [1.0], np.eye(2)), TypeError, r"^A3 = \[1\.0\]: must be an array"),
         (lambda o: values(o[0], o, o, np.ones((2, 2))), ValueError, r"A1: shape \(2,\)"),
         (lambda o: values(o, o[:2], o, np.ones((2, 2))), ValueError, r"^A2: shape \(2, 2\), must be \(3, 2\)"),
         (lambda o: distinct_rows(o.astype(int)), TypeError, "q: dtype int64"),
@@ -760,6 +769,7 @@ def test_performer_of_long_rows_has_features_left(rng):
         np.testing.assert_allclose(f, 1, rtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["topk:5", "entmax", "sigmoid", "window:50", "window:5000"])
 def test_memory_of_the_other_kernels(rng, kernel):
     """All scores would take 128 MiB for the window, and 18 MiB for the others."""
@@ -828,6 +838,7 @@ def test_bad_input_of_other_kernels_is_named(call, error, words):
         call(np.ones((3, 2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["sparsemax", "window:1000"])
 def test_a_gpu_is_handed_many_rows_at_a_time(rng, monkeypatch, kernel):
     """As many as fit; a few at a time would be a loop over rows where n is large."""

@@ -126,12 +126,13 @@ def test_beta_is_a_scale(xp, rng):
         np.testing.assert_allclose(to_numpy(attend(q, k, v, kernel=kernel, scale=scale)), wanted, rtol=1e-14)
 
 
-@pytest.mark.parametrize("kernel", ["elu+1", "relu", "window:1"])
+@pytest.mark.parametrize("kernel", ["elu+1", "relu", "window:1", "performer:4"])
 def test_the_scale_multiplies_queries_before_a_feature_map(rng, kernel):
     q, k, v = drawn(rng, ((), (), ()))
     q[:, 0] -= 1
-    wanted = attend(2 * q, k, v, kernel=kernel)
-    np.testing.assert_allclose(attend(q, k, v, kernel=kernel, scale=2), wanted, rtol=1e-14)
+    one, two = ({"rng": np.random.default_rng(5)} if kernel == "performer:4" else {} for _ in range(2))
+    wanted = attend(2 * q, k, v, kernel=kernel, **one)
+    np.testing.assert_allclose(attend(q, k, v, kernel=kernel, scale=2, **two), wanted, rtol=1e-14)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "hard", "relu", "squared-relu", "polynomial:3"])
@@ -140,6 +141,13 @@ def test_a_scale_that_cancels_takes_no_digits(rng, kernel, scale):
     q, k, v = drawn(rng, ((), (), ()))
     found = attend(1e-20 * q, k, v, kernel=kernel, scale=scale)
     np.testing.assert_allclose(found, attend(q, k, v, kernel=kernel), rtol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "relu"])
+def test_columns_of_values_may_be_of_any_sizes_where_products_underflow(xp, kernel):
+    tiny, v = (np.full((n, 1), 1e-200) for n in (1, 2)), np.array([[1e-250, 0, 1e250]] * 2)
+    found = attend(*map(xp.asarray, (*tiny, v)), kernel=kernel)
+    np.testing.assert_allclose(to_numpy(found), v[:1], rtol=1e-14)
 
 
 def test_a_scale_of_zero_makes_all_scores_equal(rng):
@@ -155,6 +163,7 @@ def test_a_scale_of_zero_makes_all_scores_equal(rng):
     [
         (lambda o: attend(o[None], o, o, scale=-1), ValueError, "scale = -1: must be at least 0"),
         (lambda o: attend(o, o, o, scale=np.nan), ValueError, "scale = nan: must be a finite number"),
+        (lambda o: attend(o, o, o, scale=True), TypeError, "scale = True: must be a real number"),
         (lambda o: attend(o, o, o, scale=None), TypeError, "scale = None: must be a real number"),
         (lambda o: attend(o[None], o[[0, 1]][:, None], o), ValueError, r"k: shape \(2, 1, 2\), must be .*v: |v: shape"),
         (
@@ -170,6 +179,18 @@ def test_a_scale_of_zero_makes_all_scores_equal(rng):
         (lambda o: attend(o[None, :2], o, o, kernel="window:1"), ValueError, "q: 2 rows, must be 3 as k has"),
         (lambda o: attend(o[None], o, o, cancellation=True), ValueError, "cancellation = True: only kernel = 'linear'"),
         (lambda o: attend(o[None], o, o * np.nan), ValueError, "q, k, v: the result is not finite"),
+        (
+            lambda o: attend(o, o, o, kernel="performer:4", rng=7),
+            TypeError,
+            "rng = 7: must be a numpy.random.Generator",
+        ),
+        (lambda o: attend(o * np.inf, o, o, kernel="elu+1"), ValueError, "^q: the result is not finite"),
+        (lambda o: attend(o, o * -np.inf, o, kernel="elu+1"), ValueError, "^k: the result is not finite"),
+        (
+            lambda o: attend(o, -o, o, kernel="squared-relu"),
+            ValueError,
+            "^q, k, kernel = 'squared-relu': scores: a row",
+        ),
         (lambda o: attend(o[None], o, o, kernel=len), TypeError, "kernel = .*: must be a kernel or a string"),
         (lambda o: attend(o[None], o, o, kernel=Softmax), TypeError, "kernel = .*: must be a kernel or a string"),
     ],
@@ -189,4 +210,6 @@ def test_weights_of_rows_are_those_that_attend_uses(xp, rng, kernel):
             made.weights(*arrays[:2])
         return
     f = made.weights(xp.asarray(q @ k.T)) if isinstance(made, OfScores) else made.weights(*arrays[:2])
+    single = [xp.astype(x, xp.float32) for x in (xp.asarray(q @ k.T), *arrays[:2])]
+    assert (made.weights(*single[:1]) if isinstance(made, OfScores) else made.weights(*single[1:])).dtype == xp.float32
     np.testing.assert_allclose(to_numpy(f) @ v, to_numpy(attend(*arrays, kernel=made)), rtol=1e-12)

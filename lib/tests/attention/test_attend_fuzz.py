@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from attnsep.arrays import to_numpy
@@ -11,6 +12,7 @@ from lib.tests.fuzzing import fuzz
 from lib.tests.strategies import KERNEL, RNG, matrices, some
 
 
+@pytest.mark.slow
 @fuzz(attend.query_scores, matrices(("A", "nd"), ("x", "d")))
 def test_scores_of_a_query_are_products(result, A, x):
     assert np.allclose(to_numpy(result), to_numpy(A) @ to_numpy(x), rtol=1e-4)

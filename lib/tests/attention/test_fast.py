@@ -101,6 +101,8 @@ def test_scores_of_the_usual_size_are_not_taken_for_small_ones(rng, n):
     q, k = (rng.standard_normal((n, 64)) / 64**0.25 for _ in range(2))
     for factor, flat in ((1, False), (0.3, True), (np.nan, True)):
         assert _fast._flat(factor * q, k, _fast._norms(factor * q)) == flat
+    k[: n // 2] = 0  # large scores among the later keys alone
+    assert not _fast._flat(2 * q, k, _fast._norms(q))
 
 
 @pytest.mark.parametrize("columns", [1, 2, 34])
@@ -131,6 +133,7 @@ class StandIn:
         return getattr(np, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1.0, 700.0])
 def test_what_the_gpu_would_compute(rng, monkeypatch, size):
     """The same code with CuPy's panels; where CuPy is installed, with a GPU or without, it has every function used."""
@@ -170,7 +173,7 @@ def test_a_column_of_tiny_or_huge_values_keeps_its_digits(dtype):
     """2 to a score times a value must not leave the range of the dtype, in any column, be it the only one."""
     top, small = {"float64": (610.0, 1e-200), "float32": (60.0, 1e-25)}[dtype]
     k, v = np.array([[1.0], [1.0]], dtype=dtype), np.array([[3.0, small, 1 / small, 0.0]] * 2, dtype=dtype)
-    for score, columns in itertools.product((-top, top), (slice(None), [1], [2])):
+    for score, columns in itertools.product((-top, top), (slice(None), [1], [2], [0, 1], [0, 2])):
         found = softmax_attention(np.array([[score]], dtype=dtype), k, v[:, columns])
         np.testing.assert_allclose(found, v[:1, columns], rtol=4 * np.finfo(dtype).eps)
 
@@ -211,6 +214,7 @@ def test_blocks_and_threads_change_nothing_but_rounding(rng, monkeypatch, dtype,
         assert (cancelling > 1 - 1e-5) == (j == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "d", "width"), [(1023, 34, 34), (2050, 66, 5), (900, 130, 130), (500, 300, 260)])
 def test_what_fits_no_block_or_group_counts_too(rng, dtype, n, d, width):
@@ -419,6 +423,24 @@ def test_many_equal_terms_do_not_drift():
     q, k, v = np.full((2, 4), 0.1), np.full((2**18, 4), 0.3), np.zeros((2**18, 1))
     v[0] = 1
     np.testing.assert_allclose(softmax_attention(q, k, v) * 2**18, 1, rtol=3e-14)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_large_negative_value_behind_many_small_ones_overflows_nothing(dtype):
+    top, large = {"float64": (610.0, 1e200), "float32": (60.0, 1e25)}[dtype]
+    v = np.full((40, 1), 3.0, dtype=dtype)
+    v[-1] = -large
+    found = softmax_attention(np.ones((1, 1), dtype), np.full((40, 1), top, dtype), v)
+    np.testing.assert_allclose(found, v.mean(dtype=float), rtol=4e-6 if dtype == "float32" else 1e-14)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("end", ["least", "most"])
+def test_the_terms_of_every_part_of_the_queries_count(place, end):
+    one, terms = np.ones(1), (np.ones(3), np.ones(3))
+    assert _fast.keeps_digits(one, one, terms, 1, np.dtype(float))
+    terms[end == "most"][place] = 1e308 if end == "most" else 1e-310
+    assert not _fast.keeps_digits(one, one, terms, 1, np.dtype(float))
 
 
 @pytest.mark.parametrize(("exact", "kept"), [(True, True), (False, False)])

@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,6 +68,7 @@ def inputs(dtype):
     return q, k, (rng.standard_normal((N, 6)) * 10.0 ** rng.integers(-3, 3, (N, 1))).astype(dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_no_order_of_threads_changes_a_bit(small_blocks, delayed, kernel, dtype):
@@ -89,8 +91,9 @@ def test_a_sum_in_the_order_of_its_completion_would_be_noticed():
 
 
 @pytest.mark.parametrize("kernel", ["softmax", "linear", "elu+1"])
+@pytest.mark.parametrize("size", [1.0, 1e-200])  # of so small numbers products are no floats
 @pytest.mark.parametrize("axes", [(), (2,)])
-def test_threads_that_are_asked_for_are_used(small_blocks, monkeypatch, kernel, axes):
+def test_threads_that_are_asked_for_are_used(small_blocks, monkeypatch, kernel, axes, size):
     asked, share = [], _fast._share
 
     def noted(xp, work, rows, step, threads, pays):
@@ -101,7 +104,7 @@ def test_threads_that_are_asked_for_are_used(small_blocks, monkeypatch, kernel, 
     q, k, v = (np.broadcast_to(x[:64], (*axes, *x[:64].shape)) for x in inputs("float64"))
     for threads in (1, 3, None):
         asked.clear()
-        attend(q, k, v, kernel=kernel, threads=threads)
+        attend(size * q, size * k, v, kernel=kernel, threads=threads)
         assert set(asked) == {threads}
 
 
@@ -124,6 +127,54 @@ def test_as_many_workers_as_threads(monkeypatch):
         _fast._share(np, seen.extend, rows, 1, threads, True)
         assert len(submitted) == others
         assert [block.start for block in seen] == list(range(rows))
+
+
+def test_no_more_workers_than_the_pool_has_and_none_goes_on_after_an_error(monkeypatch):
+    submitted, cancelled = [], []
+
+    class Pool:
+        def submit(self, work, *_):
+            submitted.append(work)
+            return self
+
+        def cancel(self):
+            cancelled.append(self)
+            return True
+
+    def work(blocks):
+        left.append(blocks)
+        raise KeyboardInterrupt
+
+    left, seen = [], []
+    monkeypatch.setattr(_fast, "_pool", Pool)
+    _fast._share(np, seen.extend, 1000, 1, 500, True)
+    assert len(submitted) == len(cancelled) == _fast.MOST_THREADS - 1
+    with pytest.raises(KeyboardInterrupt):
+        _fast._share(np, work, 9, 1, 3, True)
+    assert (len(submitted), [*left[0]]) == (len(cancelled), [])  # no block is left for the others
+
+
+def test_as_many_cores_as_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {1, 5, 7}, raising=False)
+    assert _fast.cores() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert _fast.cores() == 1
+
+
+def test_blas_gets_its_threads_back_when_the_last_one_leaves(monkeypatch):
+    said = []
+    limit = SimpleNamespace(restore_original_limits=lambda: said.append("restored"))
+    controller = SimpleNamespace(limit=lambda **what: said.append(what) or limit)
+    monkeypatch.setattr(_fast, "_controller", lambda: controller)
+    with _fast._one_blas_thread():
+        with _fast._one_blas_thread():
+            pass
+        assert said == [{"limits": 1, "user_api": "blas"}]
+    assert said[1:] == ["restored"]
+    with pytest.raises(ZeroDivisionError), _fast._one_blas_thread():
+        raise ZeroDivisionError
+    assert said[3:] == ["restored"]
 
 
 def test_equal_rows_are_computed_once_unless_asked_otherwise(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from attnsep.arrays import to_numpy
 from attnsep.attention import kernels, reference
 from attnsep.attention._rows import times
-from attnsep.attention.kernels import PAIR, Polynomial, Sigmoid, TopK, linear, softmax, weights
+from attnsep.attention.kernels import PAIR, Polynomial, Relu, Sigmoid, TopK, Window, linear, softmax, weights
 
 ROWS = [[0.5], [1.0, 3.0], [-2.0, 0.5, 4.0], [700.0, -700.0, 699.0], [-3.0, -1.0], [1e-300, 2e-300], [5.0] * 9]
 
@@ -332,6 +332,7 @@ def test_one_token_has_all_the_weight(xp, kernel, row):
         assert to_numpy(weights(xp.asarray(row, dtype=dtype), kernel)).tolist() == [1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", LONG)
 def test_rows_that_are_not_contiguous_lose_nothing(rng, kernel):
     """NumPy adds such a row one term after the other."""
@@ -436,10 +437,21 @@ def test_powers_of_any_degree_keep_their_sign():
         (lambda row: TopK(0).weights(row), ValueError, "k = 0: must be at least 1"),
         (lambda row: TopK(1.5).weights(row), TypeError, "k = 1.5: must be an integer"),
         (lambda row: TopK(3).weights(row), ValueError, "kernel = .topk:3.: k = 3 must be at most n = 2"),
-        (lambda row: weights(row, "window:2"), ValueError, "kernel = 'window:2': .* use attention.attend"),
+        (
+            lambda row: weights(row, "window:2"),
+            ValueError,
+            "kernel = 'window:2': has weights that depend on more than the scores; use attention.attend",
+        ),
         (lambda row: weights(row, "elu.1"), ValueError, "kernel = 'elu.1': must be one of"),
         (lambda row: weights(row.astype(int), "hard"), TypeError, "scores: dtype int64"),
         (lambda row: weights(row.astype(int), "softmax:2"), TypeError, "scores: dtype int64"),
+        (lambda row: Relu().weights(row[None], np.ones((0, 2))), ValueError, r"k: shape \(0, 2\), must have at least"),
+        (lambda row: Relu().weights(row[None][:0], row[None]), ValueError, r"q: shape \(0, 2\), must have at least"),
+        (
+            lambda row: Window(1).weights(row[None] * np.nan, row[None]),
+            ValueError,
+            "q, k, positions: scores: a row has NaN",
+        ),
         (lambda row: weights(row[:0], "entmax"), ValueError, "scores: shape \\(0,\\), must have at least one token"),
     ],
 )

@@ -127,8 +127,9 @@ def test_a_kernel_is_a_string():
 
 def test_the_pair():
     assert [require_pair(kernel) for kernel in ("softmax", "linear", Softmax())] == ["softmax", "linear", "softmax"]
-    with pytest.raises(ValueError, match="kernel = 'softmax:2': must be softmax or linear here"):
-        require_pair("softmax:2")
+    for kernel in ("softmax:2", Softmax(beta=2)):
+        with pytest.raises(ValueError, match="kernel = 'softmax:2': must be softmax or linear here"):
+            require_pair(kernel)
 
 
 DATA = tokens.TokenData(n=16, d=6, a="0.7", c="0.5")

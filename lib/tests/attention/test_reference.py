@@ -13,6 +13,10 @@ def test_kronecker_is_numpys(rng):
     assert np.array_equal(reference.kronecker(A1, A2), np.kron(A1, A2))
 
 
+def test_scores_of_more_keys_than_queries():
+    assert reference.kronecker_scores([[1], [2]], [[1], [2], [3]], [[1]]) == [[1, 2, 3], [2, 4, 6]]
+
+
 def test_vec_orders(rng):
     X = rng.integers(-9, 10, (3, 3))
     assert reference.vec(X) == X.reshape(-1).tolist()
@@ -70,7 +74,9 @@ def test_network_is_numpys(rng):
     assert reference.network(rows, y, 0.25) == pytest.approx(np.maximum(rows @ y - 0.25, 0).sum(), rel=1e-13)
 
 
-@pytest.mark.parametrize("rows", [[], [[]], [[1], [1, 2]], [[np.inf]], [[1, np.nan]], [["1"]], [[1j]], 7])
+@pytest.mark.parametrize(
+    "rows", [[], [[]], [[1], [1, 2]], [[np.inf]], [[1, np.nan]], [[1], [np.nan]], [["1"]], [[1j]], 7]
+)
 def test_what_is_no_matrix_is_named(rows):
     with pytest.raises(TypeError, match="X: must be rows of finite real numbers, of one length"):
         reference.transpose(rows)
@@ -86,7 +92,12 @@ def test_what_is_no_matrix_is_named(rows):
         (lambda: reference.attend([[1]], [[1]], [[1], [2]]), "k, v: lengths 1 and 2 must be equal"),
         (lambda: reference.values([[1]], [[1]], [[1], [2]], [[1]]), "A2, A3: lengths 1 and 2 must be equal"),
         (lambda: reference.network([[1, 2]], [[1]], 0), "rows, y: lengths 2 and 1 must be equal"),
+        (lambda: reference.network([[1]], [[1]], -(10**308) - 1), "tau: is too large for a double"),
         (lambda: reference.network([[1]], [[1]], 10**308 + 1), "tau: is too large for a double"),
+        (
+            lambda: reference.weights([1, 2], "polynomial:10001"),
+            "kernel = 'polynomial:10001': degree = 10001: must be at most 10000",
+        ),
         (lambda: reference.weights([1], "relu"), "kernel = 'relu': has weights that depend on more than the scores"),
     ],
 )

@@ -45,6 +45,23 @@ def test_the_crossover_is_where_linear_attention_begins_to_take_less(softmax, li
     assert cost.crossover(rows(softmax, linear), 8) == wanted
 
 
+def test_a_crossover_is_that_of_its_dtype():
+    single = [found | {"dtype": "float32"} for found in rows((3, 2, 9), (2, 1, 1))]
+    assert cost.crossover([*rows((1, 2, 9), (2, 2, 1)), *single], 8, "float32") == 4
+    assert cost.crossover([*rows((1, 2, 9), (2, 2, 1)), *single], 8) == 16
+
+
+def test_growth_is_that_of_its_library_and_dtype(rng):
+    kinds = [("attnsep", "float64"), ("PyTorch", "float64"), ("attnsep", "float32")]
+    found = [
+        row("linear", n, 1.0, turns=[float(n**power)] * 3, library=library, dtype=dtype)
+        for power, (library, dtype) in enumerate(kinds)
+        for n in (10, 100)
+    ]
+    for power, (library, dtype) in enumerate(kinds):
+        assert cost.growth(found, "linear", 8, 10, 100, rng, dtype, library) == pytest.approx((power,) * 3)
+
+
 def test_a_crossover_needs_both():
     with pytest.raises(ValueError, match="no n has a row for softmax and one for linear"):
         cost.crossover(rows(softmax=()), 8)
@@ -57,6 +74,7 @@ def test_medians_are_of_one_library_width_and_dtype_in_ascending_order():
     assert [found[n] for n in found] == [{"softmax": s, "linear": x} for s, x in zip(SOFTMAX, LINEAR, strict=True)]
     assert cost.medians(rows(), 8, what="max")[16] == {"softmax": 18, "linear": 2}
     assert cost.medians([row("linear", 4, 1.0, memory=5), *rows()], 8, what="memory") == {4: {"linear": 5}}
+    assert cost.medians([row("linear", 4, 1.0, memory=0)], 8, what="memory") == {4: {"linear": 0}}, "0 was measured"
     with pytest.raises(ValueError, match=r"rows, d = 8, dtype = 'float64', library = 'PyTorch', what = 'min': no such"):
         cost.medians(rows(), 8, library="PyTorch", what="min")
 
@@ -91,7 +109,7 @@ def test_seconds_that_no_double_holds_are_refused():
 
 
 def test_the_table_sets_both_libraries_side_by_side():
-    ours = row("linear", 16, 0.004, memory=3 * 2**20, ratio=[3.9, 4.0, 4.2], settled=True)
+    ours = row("linear", 16, 0.004, memory=3 * 2**20, ratio=[3.9, 4.1, 4.2], settled=True)
     peer, bare = (row("linear", 16, 0.001, library=library) for library in ("PyTorch", "NumPy"))
     doubtful = row("softmax", 8, 0.5, ratio=[0.5, 1, 2], settled=False)
     lines = cost.table({"rows": [ours, peer, bare, doubtful, row("softmax", 4, 0.5)]}).splitlines()
@@ -137,6 +155,11 @@ def test_growth_has_an_interval_that_widens_with_the_turns(rng):
         cost.growth([row("linear", 10, 1.0)], "linear", 8, 1, 10, rng)
     with pytest.raises(ValueError, match="attention = 'hard'"):
         cost.growth([row("linear", 10, 1.0)], "hard", 8, 1, 10, rng)
+
+
+def test_growth_looks_at_nothing_beyond_its_ends(rng):
+    rows = [row("linear", n, time, turns=[time] * 3) for n, time in ((1, 9.0), (10, 1.0), (100, 10.0), (1000, 10.0))]
+    assert cost.growth(rows, "linear", 8, 10, 100, rng) == pytest.approx((1, 1, 1))
 
 
 def test_growth_goes_through_the_medians_so_one_disturbed_turn_moves_nothing(rng):

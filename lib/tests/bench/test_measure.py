@@ -36,6 +36,7 @@ def in_doubt(contenders_here, monkeypatch):
     monkeypatch.setattr(measure, "WIDEST", WIDEST)
 
 
+@pytest.mark.slow
 def test_one_row_for_each_mechanism_library_and_size(monkeypatch):
     monkeypatch.setattr(measure, "find_spec", lambda name: None)
     result = measure.bench([4, 8, 9], [4], ["float32", "float64"], seconds=0.001)
@@ -121,6 +122,20 @@ def test_a_short_call_is_repeated_before_those_that_count(monkeypatch):
     assert rests[1:] == [measure.REST, measure.REST / 2], "a shorter measurement rests less"
 
 
+def test_whether_a_call_is_short_is_seen_where_it_was_called_last(monkeypatch):
+    """The first call loads what it needs, and the next one may wait for threads that wake."""
+    (clock, _), seen, slow = on_a_clock(monkeypatch), [], iter([1.0, 1 / 16])
+
+    def call():
+        seen.append(next(slow, 1 / 64))
+        clock[0] += seen[-1]
+
+    monkeypatch.setattr(measure, "_calls", lambda *size: {("linear", "attnsep"): call})
+    turns = [measure._turn("attnsep", "numpy", 8, 4, "float64", 0.25, 1e9) for _ in range(2)]
+    assert [found["linear", "attnsep"] for found in turns] == [[1 / 16] + [1 / 64] * 12, [1 / 64] * 16]
+    assert len(seen) == 1 + 13 + 7 + 16, "only before the second turn is it repeated for SPIN seconds"
+
+
 def test_a_call_takes_until_its_work_is_done(monkeypatch):
     """A GPU's call returns before that."""
     clock, _ = on_a_clock(monkeypatch)
@@ -159,6 +174,11 @@ def test_the_better_one_of_pytorchs_calls_is_compared_with_ours():
     assert turns == [(8, 4, "float64", 0.125, 1e9)] * measure.LEAST_TURNS
 
 
+def test_the_better_one_of_pytorchs_calls_is_so_in_the_middle_and_not_once():
+    take_turn, _ = turns_of(ours=[1.0], peer=[4.0, 4.0, 4.0, 1.0], padded=[2.0])
+    assert [key[1] for key, _ in measure._timed(take_turn, 8, 4, "float64", 1.0, 1e9)] == ["attnsep", measure.PADDED]
+
+
 def test_a_turn_takes_what_the_middle_one_of_its_calls_takes():
     calls = {("softmax", "attnsep"): [1.0, 2.0, 9.0], ("softmax", "PyTorch"): [3.0, 4.0, 5.0]}
     pairs = measure._timed(lambda *size: calls, 8, 4, "float64", 1.0, 1e9)
@@ -188,6 +208,7 @@ def test_a_disturbance_of_both_disturbs_no_ratio():
     assert middle < high <= 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_doubt")
 def test_the_interval_covers_the_ratio():
     """Of 200 pairs of lognormal contenders, each with as many turns as it takes, whose medians have the ratio 2."""
@@ -224,14 +245,59 @@ def test_what_has_not_settled_is_timed_again_after_all_others(monkeypatch):
 
     def timed(take_turn, n, *_):
         asked.append(n)
-        return [(("linear", "attnsep"), {"n": n, "settled": n != 16 or asked.count(16) > 1})]
+        return [(("linear", "attnsep"), {"n": n, "settled": n == 8 or asked.count(n) > 1})]
 
     for name, stand_in in (("_timed", timed), ("_add_memory", lambda *_: None), ("_limits", lambda *_: {})):
         monkeypatch.setattr(measure, name, stand_in)
     monkeypatch.setattr(measure, "_contenders", lambda xp: nullcontext())
     rows = measure.bench([8, 16, 32], [4], seconds=0.01)["rows"]
-    assert asked == [8, 16, 32, 16]
+    assert asked == [8, 16, 32, 16, 32]
     assert rows == [{"n": n, "settled": True} for n in (8, 16, 32)]
+
+
+def test_how_busy_the_others_are_is_seen_from_before_a_rest_to_behind_it(monkeypatch):
+    monkeypatch.undo()  # no load of its own here
+    seen, ticks = [], iter([(10, 100), (40, 200)])
+    monkeypatch.setattr(measure, "_ticks", lambda: seen.append("ticks") or next(ticks))
+    monkeypatch.setattr(measure.time, "sleep", seen.append)
+    assert measure.load(2.5) == 0.7
+    assert seen == ["ticks", 2.5, "ticks"]
+
+
+def test_what_a_machine_is_is_said_in_its_own_words(monkeypatch):
+    words = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Maker's: Best 1\nmodel name\t: another\n"
+    monkeypatch.setattr(measure.Path, "read_text", lambda *_, **__: words)
+    assert measure.cpu() == "Maker's: Best 1"
+
+
+def test_only_settings_that_are_set_are_listed(monkeypatch):
+    first, second = measure.BLAS_SETTINGS
+    monkeypatch.setenv(first, "Haswell")
+    monkeypatch.delenv(second, raising=False)
+    assert measure._machine(np)["settings"] == {first: "Haswell"}
+
+
+def test_the_blas_is_none_of_the_other_libraries_with_threads(monkeypatch):
+    pytest.importorskip("threadpoolctl")
+    pools = [{"user_api": "openmp", "internal_api": "libgomp", "version": None, "num_threads": 9}]
+    pools.append({"user_api": "blas", "internal_api": "mkl", "version": "3", "architecture": "X", "num_threads": 2})
+    monkeypatch.setattr("threadpoolctl.threadpool_info", lambda: pools)
+    assert measure._blas() == {"name": "mkl", "version": "3", "kernel": "X", "threads": 2}
+
+
+def test_the_sizes_come_width_by_width_and_dtype_by_dtype(monkeypatch):
+    asked = []
+    monkeypatch.setattr(measure, "_timed", lambda take_turn, *size: asked.append(size[:3]) or [])
+    monkeypatch.setattr(measure, "_contenders", lambda xp: nullcontext())
+    monkeypatch.setattr(measure, "_limits", lambda *_: {})
+    measure.bench([8, 16], [4, 5], ["float32", "float64"], seconds=0.01)
+    assert asked == [(n, d, kind) for kind in ("float32", "float64") for d in (4, 5) for n in (8, 16)]
+
+
+def test_only_the_arrays_of_one_size_are_kept():
+    for n in (4, 5, 6):
+        measure._turn("attnsep", "numpy", n, 3, "float64", 1e-9, 1e9)
+        assert measure._made.cache_info().currsize == 1
 
 
 @pytest.mark.usefixtures("in_doubt")
@@ -243,6 +309,7 @@ def test_turns_go_on_until_the_ratio_has_settled():
     assert ours["settled"] is True
 
 
+@pytest.mark.slow
 def test_contenders_have_processes_of_their_own(monkeypatch):
     monkeypatch.undo()  # no contenders here
     monkeypatch.setattr(measure, "find_spec", lambda name: None)
@@ -450,12 +517,29 @@ def test_a_killed_measurement_of_memory_leaves_the_times(monkeypatch):
     started = []
     pool = measure.FreshProcesses
     monkeypatch.setattr(measure, "FreshProcesses", lambda *jobs, **named: started.append(jobs) or pool(*jobs, **named))
-    timed = [(("softmax", "attnsep"), {"n": 1024, "d": 1, "dtype": "float64", "memory": None})]
+    row = {"d": 1, "dtype": "float64", "memory": None}
+    timed = [(("softmax", "attnsep"), {"n": n} | row) for n in (1024, 2048)]
     monkeypatch.setattr(measure.os, "access", lambda *_: True)
-    with pytest.warns(UserWarning, match="memory is not measured from n = 1024, d = 1 on: one of the processes"):
+    words = "memory is not measured from n = 1024, d = 1 on: one of the processes"
+    with pytest.warns(UserWarning, match=words) as caught:
         measure._add_memory(np, timed)
-    assert timed[0][1]["memory"] is None
+    assert len(caught) == 1, "it is said once, of the first and of all that come after it"
+    assert [row["memory"] for _, row in timed] == [None, None]
     assert started == [(1,)], "one after the other, in one process"
+
+
+def test_how_busy_the_machine_is_is_seen_before_the_processes_start_and_when_all_is_done(monkeypatch):
+    seen, real = [], measure.FreshProcesses
+    monkeypatch.setattr(measure, "load", lambda seconds: seen.append("load") or len(seen))
+    monkeypatch.setattr(
+        measure, "FreshProcesses", lambda *jobs, **named: seen.append("process") or real(*jobs, **named)
+    )
+    monkeypatch.setattr(measure, "_limits", lambda xp, kind, seconds: seen.append(kind) or {"of": kind})
+    found = measure.bench([4], [3], ["float64", "float32"], seconds=1e-3)
+    assert found["limits"] == {kind: {"of": kind} for kind in ("float64", "float32")}
+    processes = seen.count("process")
+    assert seen == ["load", *["process"] * processes, "float64", "float32", "load"]
+    assert found["load"] == {"before": 1, "after": len(seen)}
 
 
 def test_exponent_is_the_least_squares_slope():
@@ -579,6 +663,7 @@ def test_other_bad_input_is_rejected():
 SMALL = ["bench", "--n", "4", "8", "--d", "3", "--seconds", "0.001"]
 
 
+@pytest.mark.slow
 def test_command_prints_and_stores(nothing_set, capsys, tmp_path, monkeypatch):
     path = tmp_path / "b.json"
     monkeypatch.setattr(measure, "WIDEST", 0)
@@ -602,6 +687,7 @@ def test_command_prints_and_stores(nothing_set, capsys, tmp_path, monkeypatch):
     } == {("float64", "3", "4"), ("float64", "3", "8")}
 
 
+@pytest.mark.slow
 def test_command_says_what_is_wrong(nothing_set, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     assert cli.main([*SMALL, "--json"]) == 0

@@ -15,6 +15,7 @@ def test_a_load_is_a_part_of_the_cores(result, seconds):
     assert result is None or 0 <= result <= 1
 
 
+@pytest.mark.slow
 @fuzz(
     measure.bench,
     n=some([1], (3, 2)),

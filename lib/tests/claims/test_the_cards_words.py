@@ -5,8 +5,9 @@ import re
 import pytest
 
 from attnsep.claims import LEDGER
-from attnsep.claims.the_cards_words import MOST_WORDS, PARTS, SENTENCES, Sentence, card_words
+from attnsep.claims.the_cards_words import MOST_WORDS, PARTS, SENTENCES, Sentence, Words, card_words
 from attnsep.ledger.framework import claims
+from attnsep.ledger.record import read_record
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 PLACES = re.compile(
@@ -53,10 +54,26 @@ def test_verdicts_come_from_the_record(named, found, own, asks, verdict):
     assert sentence._verdict(dict(zip(named, found, strict=False))) == verdict
 
 
+@pytest.mark.parametrize("verdict", ["holds", "undecided"])
+def test_page_and_terminal_show_what_the_record_says(verdict):
+    id, record = "mechanism-3-no-linear-classifier", read_record()
+    record[id] |= {"verdict": verdict}
+    words = card_words("Mechanism 3", record)
+    assert f"{id} ({verdict})" in str(words)
+    assert f"</a> ({verdict}, {LEDGER[id].level})</p>" in words._repr_html_()
+    assert f"{id} (not run)" in str(card_words("Mechanism 3", {}))
+    assert f"</a> (not run, {LEDGER[id].level})</p>" in card_words("Mechanism 3", {})._repr_html_()
+
+
+def test_words_are_shown_as_they_are_on_a_page_too():
+    page = Words((Sentence("", "a < b", "c < d", "e < f"),), {})._repr_html_()
+    assert all(shown in page for shown in ("a &lt; b", "c &lt; d", "e &lt; f"))
+
+
 def test_page_and_terminal_show_the_same():
     page, text = card_words("Mechanism 3")._repr_html_(), str(card_words("Mechanism 3"))
     for sentence in (sentence for sentence in SENTENCES if sentence.part == "Mechanism 3"):
-        for shown in (sentence.words, sentence.reading, *sentence.claims):
+        for shown in (sentence.place, sentence.words, sentence.reading, *sentence.claims):
             assert shown in text
             assert shown.replace("'", "&#x27;") in page
     assert 'href="mechanisms.html#mechanism-3-no-linear-classifier"' in page

@@ -49,6 +49,18 @@ def test_distances_vanish_for_equal_strengths():
     assert any_readout.distances(6, 5, "0.7", 0.7, 0.5) == (0, 0, 0)
 
 
+@pytest.mark.parametrize("kernel", tokens.KERNELS)
+def test_a_table_has_the_distance_of_each_pair(kernel):
+    table = any_readout.distance_table(20, 12, (0, 1, "0.5"), 0.5, kernel)
+    for row, x in zip(table, (0, 1, "0.5"), strict=True):
+        assert row == [any_readout.distances(20, 12, x, y, 0.5, kernel).output for y in (0, 1, "0.5")]
+
+
+def test_a_distance_that_no_double_holds_is_said_of_the_strengths_as_they_were_given():
+    with pytest.raises(ValueError, match=r"a0 = 1e300, a1 = 0: the distance is too large for a double"):
+        any_readout.distances(10**300, 12, "1e300", 0, "0.5")
+
+
 def test_accuracy():
     for distance, s in ((0.01, 1.0), (1.0, 0.5), (3.0, 1.0), (1e-200, 1e-200)):
         wanted = mpmath.ncdf(mp.mpf(distance) / (2 * mp.mpf(s)))
@@ -79,7 +91,17 @@ def test_rounded_as_hardware(rng):
     assert np.array_equal(any_readout.rounded(x, "bfloat16"), x.astype(ml_dtypes.bfloat16).astype(float))
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8])
+def test_what_is_rounded_becomes_float64(kind):
+    found = any_readout.rounded(np.array([3, -100], dtype=kind), "bfloat16")
+    assert (found.dtype, found.tolist()) == (np.float64, [3, -100])
+
+
 def test_rounded_rejects_a_format():
+    with pytest.raises(TypeError, match="x: is a masked array"):
+        any_readout.rounded(np.ma.masked_equal([1.0, 2.0], 2.0), "float16")
+    with pytest.raises(ValueError, match=r"^x = 70000\.0: is too large for form = 'float16'"):  # rounded: 70016
+        any_readout.rounded(70000.0, "float16")
     with pytest.raises(ValueError, match="float64"):
         any_readout.rounded(1.0, "float64")
 
@@ -122,6 +144,8 @@ def test_several_against_hand():
 def test_several_rejects_a_table_that_is_not_square():
     with pytest.raises(ValueError, match="square"):
         any_readout.several([[0, 1]], 1)
+    with pytest.raises(ValueError, match=r"^table = \[\[0, 1\], \[-1, 0\]\]: must have no distance below 0"):
+        any_readout.several([[0, 1], [-1, 0]], 1)
 
 
 @pytest.mark.parametrize("kernel", tokens.KERNELS)
@@ -168,6 +192,10 @@ def test_a_share_says_which_arguments_no_format_holds():
 
 def test_outputs_that_are_all_the_same_are_guessed():
     assert any_readout.several([[0] * 4] * 4, 1) == (0, 0.25)
+
+
+def test_a_strength_may_be_as_small_as_the_tolerance():
+    assert 0 < any_readout.recovery_probability(12, "0.2", "0.2", 1) < 1
 
 
 def test_two_tokens_are_enough_to_recover_a_strength():

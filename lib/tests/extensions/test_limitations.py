@@ -46,6 +46,13 @@ def test_too_large_errors_prove_nothing():
     assert limitations.fires_bounds(TokenData(n=12, d=8, a=0.7, c=0.5), 3, 0.125) == (0, 1)
 
 
+@pytest.mark.parametrize("a", [0.0, 0.05])
+def test_a_mark_below_the_error_may_fall_behind(a):
+    """The least of γ_j(γ_{j*} − γ_i) has the largest γ_j where the difference may be negative."""
+    bound = limitations.weight_bounds(TokenData(n=12, d=8, a=a, c=0.4), 0.01)
+    assert bound.marked_low == pytest.approx(1 / (1 + 11 * 12 ** -((1 + a + 0.08) * (a - 0.16))), rel=1e-12)
+
+
 def test_rejects():
     with pytest.raises(ValueError, match="eps"):
         limitations.weight_bounds(TokenData(n=12, d=8, a=0.7, c=0.5), -0.1)

@@ -88,6 +88,23 @@ def test_outputs_on_matrices(xp):
         np.testing.assert_allclose(to_numpy(found), u @ A, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("kernel", "normalised"), FOUR)
+def test_the_size_of_a_row_is_the_sum_of_its_entries(kernel, normalised):
+    data = TokenData(n=12, d=8, a="0.7", c="0.3")
+    size = mechanisms.column_law(data, kernel, normalised)[3]
+    wanted = [
+        row.first + row.own + 5 * row.others + row.last for row in mechanisms.values_closed(data, kernel, normalised)
+    ]
+    assert size.tolist() == pytest.approx(wanted, rel=1e-14)
+
+
+def test_the_best_threshold_keeps_the_two_data_sets_apart():
+    """The weaker mark fires more often at no useful threshold; the other difference would be near 1."""
+    weak, strong = (TokenData(n=40, d=22, a=a, c="0.45") for a in ("0.05", "0.7"))
+    best = mechanisms.best_threshold(strong, weak, 3)
+    assert 0 <= best.on_d1 - best.on_d0 < 0.01
+
+
 def test_bad_input_is_rejected():
     with pytest.raises(ValueError, match="kernel = 'cosine'"):
         mechanisms.values_closed(TokenData(n=6, d=5, a=1, c="0.5"), "cosine", normalised=False)
@@ -96,6 +113,8 @@ def test_bad_input_is_rejected():
     for normalised in (True, False):
         with pytest.raises(TypeError, match="A: dtype float16, must be float64 or float32"):
             mechanisms.outputs(np.ones((2, 2), np.float16), np.ones((2, 2)), normalised=normalised)
+        with pytest.raises(TypeError, match=r"^X: dtype int64, must be float64 or float32"):
+            mechanisms.outputs(np.ones((2, 2)), np.ones((2, 2), np.int64), normalised=normalised)
     with pytest.raises(ValueError, match="exponential of a score is too large"), np.errstate(over="ignore"):
         mechanisms.outputs(np.full((2, 1), 40.0), np.ones((1, 1)), normalised=False)
     with pytest.raises(ValueError, match="tau = -1"):
@@ -111,6 +130,9 @@ def test_outputs_are_normalised_unless_told_otherwise(rng):
     u = np.exp(A @ X @ A.T)
     np.testing.assert_allclose(mechanisms.outputs(A, X), u @ A / u.sum(axis=1, keepdims=True), rtol=1e-12)
     np.testing.assert_allclose(mechanisms.outputs(A, X, normalised=False), u @ A, rtol=1e-12)
+    v = A @ X @ A.T
+    linear = v @ A / v.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(mechanisms.outputs(A, X, "linear"), linear, rtol=1e-9)
     with pytest.raises(ValueError, match=r"A: shape \(4,\), must be \(n, d\)"):
         mechanisms.outputs(np.ones(4), X, normalised=False)
 

@@ -44,6 +44,7 @@ def test_column_limit_counts_patterns(a, c):
     a, c = Fraction(a), Fraction(c)
     sums = [a * y + (1 - c) * k + c * z for y, k, z in product((1, -1), repeat=3)]
     assert scaling.column_limit(a, c) == Fraction(sum(s > c + Fraction(1, 10) for s in sums), 8)
+    assert scaling.column_limit(a, c, "0.33") == Fraction(sum(s > c + Fraction(33, 100) for s in sums), 8)
 
 
 @pytest.mark.parametrize("d", [3, 4, 6, 9])
@@ -57,7 +58,15 @@ def test_width_limit_is_the_enumeration_of_all_signs(d, a, kernel):
         own = [w * (a * y[0] + (1 - c) * y[1]) + (1 - w) * (1 - c) * Fraction(sum(y[1:-1]), k) for w in ws]
         fired += any(value > Fraction(1, 10) + c * (1 - y[-1]) for value in own)
     assert scaling.width_limit(d, a, c, kernel) == fired / 2**d
+    assert scaling.width_limit(d, a, c, kernel, gap=5) == 0  # no sum of a row reaches 5
     assert tokens.law(k * 10**290, d, a, c, kernel).column_probability() == pytest.approx(fired / 2**d, rel=1e-12)
+
+
+def test_accuracies_have_the_gap_that_they_are_given():
+    silent, softmax, linear, fired = tokens.errors(4, 4, 1, 0, 1, "0.5", gap="0.3")
+    found = scaling.accuracies(4, 4, 1, 0, 1, "0.5", gap="0.3")
+    assert found == (1 - (silent + softmax) / 2, 0.5 + (fired - linear) / 2)
+    assert found != scaling.accuracies(4, 4, 1, 0, 1, "0.5")
 
 
 @pytest.mark.parametrize("x", [0, 1e-9, 0.125, 0.2, 0.5, 0.999999, 1])

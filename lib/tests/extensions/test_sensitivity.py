@@ -40,6 +40,7 @@ def scalar_law(m, **point):
     return tokens.law(**point).fires(m)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", tokens.KERNELS)
 def test_map_is_the_scalar_law(kernel, rng):
     points = list(random_points(rng, 500))
@@ -48,6 +49,7 @@ def test_map_is_the_scalar_law(kernel, rng):
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", tokens.KERNELS)
 def test_the_law_of_arrays_is_the_law_of_numbers(kernel, rng):
     """Not only π but what each of the eight patterns needs, on thousands of points of which many tie."""
@@ -95,6 +97,7 @@ def law_of_60_digits(n, d, m, a, c, gap, kernel):
     return float(1 - (1 - pi) ** m), float((1 - pi) ** m)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", tokens.KERNELS)
 def test_map_against_60_digits(kernel, rng):
     points = []
@@ -140,6 +143,15 @@ def test_numbers_mean_the_decimals_that_they_print():
     wanted = tokens.law(53, 55, 0.75, 0.35).column_probability()
     assert column_map(53, 55, single[:1], single[1:])[0] == wanted
     assert column_map(53, 55, ["0.75", Fraction(3, 4), 0.75], 0.35).tolist() == [wanted] * 3
+
+
+def test_numbers_that_begin_with_the_same_digits_are_told_apart():
+    N = 10**59 + 7
+    one, other = Fraction(N, 2 * 10**59 + 10**20 + 1), Fraction(N, 9 * 10**59 + 10**20 + 1)  # about 1/2 and 1/9
+    both = sensitivity.column_map(1024, 258, [one, other], [Fraction(1, 2)])
+    alone = [sensitivity.column_map(1024, 258, a, Fraction(1, 2)).item() for a in (one, other)]
+    assert both.tolist() == alone
+    assert alone[0] > 100 * alone[1]
 
 
 def test_undecided_points_are_left_to_the_exact_decision(monkeypatch):
@@ -227,6 +239,15 @@ def test_one_entry_beyond_the_largest_is_enough_to_refuse_a_grid():
         column_map([8, 4 * 10**300], 6, 0.5, 0.5)
     with pytest.raises(ValueError, match=r"^n, d, a, c, gap: their shapes do not broadcast"):
         column_map([8, 8], 6, [0.5] * 3, 0.5)
+    with pytest.raises(ValueError, match=r"^n, d, m, a, c, gap: their shapes do not broadcast"):
+        fires_map([8, 8], 6, 1, [0.5] * 3, 0.5)
+    with pytest.raises(ValueError, match=r"^n, d, m, a0, a1, c, gap: their shapes do not broadcast"):
+        error_map(8, 6, 1, [0.1] * 2, [0.5] * 3, 0.5)
+
+
+def test_a_grid_may_have_no_points():
+    assert column_map([], 6, 0.5, 0.5).shape == fires_map(8, 6, [], 0.5, 0.5).shape == (0,)
+    assert [error.shape for error in error_map(8, 6, [1, 2], np.zeros((0, 1)), 0.5, 0.5)] == [(0, 2)] * 4
 
 
 @pytest.mark.parametrize("entry", [-0.5, -1e-300, 1.5, math.nan])

@@ -35,6 +35,7 @@ def columns(data, kernel):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["softmax", "softmax:0", "softmax:0.1", "softmax:2", "linear"])
 @pytest.mark.parametrize(("classes", "t"), [(1, 4), (2, 8), (5, 4)])
 def test_law_is_that_of_all_sign_vectors(classes, t, kernel):
@@ -137,6 +138,11 @@ def test_strengths_beyond_the_digits_of_a_double(a):
     assert where_linear_wins.slack(above, "softmax:1e-118") == pytest.approx(5 / 3, rel=1e-12)
 
 
+def test_a_gap_of_0_is_no_gap_left_out():
+    data = CountData(**QUARTER, gap=0)
+    assert (data.gap, data.tau) == (0, 0.5 * math.log(8) ** 0.5)
+
+
 @pytest.mark.parametrize("kernel", ["linear", "softmax"])
 def test_points_of_the_bound_are_the_definition_at_60_digits(kernel):
     for d, a, c in product((3, 6, 19, 40, 90), ("0.05", "0.3", "0.8", "1.5"), ("0.1", "0.5")):
@@ -186,8 +192,9 @@ def test_other_bad_input_is_rejected():
             where_linear_wins.column_probability(data, kernel)
     with pytest.raises(ValueError, match="share = 1"):
         where_linear_wins.marked_mass(8, 1, 1)
-    with pytest.raises(ValueError, match="at most 100000 digits"):
-        where_linear_wins.marked_mass(8, 10**6, "1/4")
+    for a in (10**6, 400):  # 8^400 in the other rows is no longer than 362 digits
+        with pytest.raises(ValueError, match="at most 100000 digits"):
+            where_linear_wins.marked_mass(8, a, "1/4")
     with pytest.raises(ValueError, match="m = 0"):
         where_linear_wins.fires_probability(data, 0)
     with pytest.raises(ValueError, match=r"share \* t"):
@@ -203,6 +210,7 @@ def test_every_term_of_the_bound_counts_where_d_is_small():
     g, R = float(data.gap), 400**1.19
     E = [np.exp(-(x**2) * 5 / (2 * 0.49)) for x in (0.7 * R / (R + 3) - g, g, 0.6 + g - 0.7)]
     assert min(E) > 0.1
+    assert where_linear_wins.differ_bound(replace(data, share="3/4")) == where_linear_wins.differ_bound(data)
     assert where_linear_wins.differ_bound(data) == pytest.approx(np.dot([1, 2, 1], E) / 4, rel=1e-9)
 
 

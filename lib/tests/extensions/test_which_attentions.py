@@ -103,6 +103,11 @@ def test_huge_parameters_are_decided_without_a_warning():
             ValueError,
             "class_sizes = .* no common t",
         ),
+        (
+            {"data": TokenData(n=10**6, d=3, a=1, c="0.5"), "m": 101},
+            ValueError,
+            "n, d, m, kernel = 1000000, 3, 101, .*: one",
+        ),
         ({"m": 10**8}, ValueError, "one network must need at most 10\\^8 numbers"),
         ({"kernel": "performer:100000000"}, ValueError, "one network must need at most 10\\^8 numbers"),
     ],

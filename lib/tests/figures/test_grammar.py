@@ -122,6 +122,13 @@ def curve(**given):
     return Curve(**{"x": [1, 2], "y": [1, 2]} | given)
 
 
+def test_the_sizes_of_another_mechanism_shade_nothing():
+    sizes = [("softmax", 9), ("linear", 4), ("softmax", 2)]
+    curves = [Curve(x=[1], y=[1], mechanism=name, at={"n": n}) for name, n in sizes]
+    light, dark = grammar.ramp(MECHANISMS["softmax"].colour, 2)
+    assert grammar.shades(curves) == [dark, MECHANISMS["linear"].colour, light]
+
+
 def test_shades_follow_sizes_whatever_the_order():
     small, large, bound = (
         curve(mechanism="linear", at={"n": n}, role=r, words="b")
@@ -130,6 +137,12 @@ def test_shades_follow_sizes_whatever_the_order():
     light, dark = grammar.shades([small, large])
     assert grammar.contrast(light) < grammar.contrast(dark)
     assert grammar.shades([large, bound, small]) == [dark, grammar.BOUND, light]
+
+
+def test_the_mark_on_one_of_two_data_sets_says_on_which():
+    found = [("softmax", "D_0"), ("softmax", "D_1"), ("mark", "D_1")]
+    curves = [curve(mechanism=name, data=data) for name, data in found]
+    assert grammar.labels(curves) == ["$D_0$", "$D_1$", "the mark on $D_1$"]
 
 
 def test_labels_say_what_differs_and_nothing_else():

@@ -140,6 +140,12 @@ def test_names_at_the_top_stand_below_and_above_their_points_in_turn():
     }  # fmt: skip
 
 
+def test_names_at_the_foot_stand_above_their_points_and_take_no_turns():
+    (axis,) = figures.placed({name: (growth, 0.0) for growth, name in enumerate("abc")}, title="Who sees?").axes
+    names = {text.get_text(): text.get_verticalalignment() for text in axis.texts if hasattr(text, "xy")}
+    assert names == dict.fromkeys("abc", "bottom")
+
+
 def test_ones_own_attention_stands_beside_known_ones():
     n, own, known = [64, 128, 256], [0.5, 0.4, 0.3], {"softmax": [0.6, 0.7, 0.8], "linear": [0.03, 0.02, 0.01]}
     figure = figures.in_a_crowd(n, own, known, title="How loud?")
@@ -279,7 +285,7 @@ def test_a_pass_is_the_law_and_the_network():
 def test_four_layers_colour_what_exceeds_the_threshold():
     passes = {
         "softmax": pictures.Pass(0.8, (0.5, 0.4, 0.001, 0.5), np.array([0.7, -0.2, 0.5]), 0.1),
-        "linear": pictures.Pass(0.001, (0.001, 0.002, 0.001, 0.5), np.array([0.5, 0.1, -0.7]), 0.0),
+        "linear": pictures.Pass(0.001, (0.001, 0.002, 0.001, 0.6), np.array([0.5, 0.1, -0.7]), 0.0),
     }
     axes = np.reshape(figures.four_layers(passes, tau=0.6, title="What do they do?").axes, (5, 2))
     words = ("F = 0.1 > 0: fires", "F = 0: silent")
@@ -291,7 +297,7 @@ def test_four_layers_colour_what_exceeds_the_threshold():
         assert [*map(colour, entries.patches)] == [MAGENTA, pictures.CLASS, pictures.CLASS, pictures.CONSTANT]
         assert [word for word, _ in ticks(entries.xaxis)] == ["mark", "own\nclass", "other\nclass", "const."]
         assert [text.get_text() for text in entries.texts] == [f"{entry:g}" for entry in found.entries]
-        assert entries.get_ylim() == (0, pytest.approx(0.65)), "one scale for all, with room for the numbers"
+        assert entries.get_ylim() == (0, pytest.approx(1.3 * 0.6)), "one scale for all, with room for the numbers"
         assert [text.get_text() for text in weights.texts] == [pictures.in_words(found.weight)]
         assert [bar.get_x() + bar.get_width() / 2 for bar in sums.patches] == pytest.approx([1, 2, 3])
         assert ([*sums.get_xticks()], sums.get_xlabel()) == ([1, 3], "columns of signs")

@@ -51,6 +51,24 @@ def test_a_dashed_line_lies_above_a_solid_one_at_the_same_place():
     assert min(above[True]) > max(above[False]) > below.zorder, "a bound lies below all of them"
 
 
+def test_a_bound_is_thin_where_it_moves_in_steps_too():
+    bound = Curve(x=[1, 2, 3], y=[2, 1, 0], role="bound", words="at most", steps="post")
+    (axis,) = figures.chart([bound, Curve(x=[1, 2, 3], y=[1, 1, 0], steps="post")], **AXES).axes
+    assert [line.get_linewidth() for line in lines(axis)] == [1.0, 1.6]
+
+
+def test_labels_are_moved_apart_in_every_panel():
+    curves = [
+        Curve(x=[1, 2, 3], y=[0, end, end], mechanism=kernel, panel=panel)
+        for panel in ("first", "second")
+        for kernel, end in (("softmax", 1), ("linear", 0.99))
+    ]
+    for axis in figures.chart(curves, **AXES, columns=1).axes:
+        linear, softmax = sorted(text.get_position()[1] for text in axis.texts if text.get_gid() == "end")
+        assert softmax - linear > 0.02, "a label is much higher than a hundredth of the axis, and so would overlap"
+        assert softmax > 0.9
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
 def test_colour_is_mechanism_and_dash_is_data_in_any_order(order):
     (axis,) = figures.chart([FOUR[k] for k in order], **AXES).axes
@@ -58,6 +76,7 @@ def test_colour_is_mechanism_and_dash_is_data_in_any_order(order):
     assert looks == {0: (BLUE, False, 2), 1: (BLUE, True, 2), 2: (ORANGE, False, 2), 3: (ORANGE, True, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [(0, 1.2), (-0.03, 1.15), (0, 1.25)])
 @pytest.mark.parametrize(("quantity", "most"), [("fires", 1), ("size", 1.2)])
 def test_an_axis_of_probabilities_has_no_number_above_1(quantity, most, limits):
@@ -72,6 +91,7 @@ def ranged(y, role, **axes):
     return figures.chart([curve], **AXES | {"y": "size"}, y_range=(1, 0), **axes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("role", "hidden"), [("exact", 1), ("sampled", 1), ("bound", 3)])
 def test_an_end_of_a_curve_may_leave_the_picture(role, hidden):
     """What lies beyond the ends of the abscissa, or is no number, was left out on purpose."""
@@ -214,6 +234,7 @@ def test_steps_are_steps():
     assert looks == [("default", "o", 2), ("steps-mid", "None", 1.6), ("steps-post", "None", 1.6)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "points", "marker"),
     [("exact", 14, "s"), ("exact", 15, "None"), ("sampled", 15, "s"), ("bound", 2, "None")],
@@ -234,10 +255,10 @@ def test_what_is_sampled_shows_dots_and_intervals():
 
 
 def test_several_runs_are_dots_and_a_line_through_their_means():
-    runs = np.array([[0.1, 0.5], [0.3, 0.7]])
+    runs = np.array([[0.1, 0.5], [0.3, 0.7], [0.8, 0.6]])  # whose medians are others
     (axis,) = figures.chart([Curve(x=[20, 40], y=runs, mechanism="elu+1", role="sampled")], **AXES).axes
     mean, *single = axis.get_lines()
-    assert mean.get_ydata() == pytest.approx([0.2, 0.6])
+    assert mean.get_ydata() == pytest.approx([0.4, 0.6])
     assert [line.get_ydata().tolist() for line in single] == runs.tolist()
     colour, marker = MECHANISMS["elu+1"]
     looks = {(*line.get_xdata(), line.get_linestyle(), line.get_color(), line.get_marker()) for line in single}
@@ -269,6 +290,7 @@ def test_panels_stand_as_named_and_a_label_stands_in_the_last_of_its_row():
     assert set(ends(second)) == {"softmax", "linear"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "columns", "size", "below", "left", "last"),
     [
@@ -411,6 +433,15 @@ def test_a_chart_that_fails_leaves_no_figure_open():
     assert mpl.pyplot.get_fignums() == before
 
 
+def test_figures_of_the_readers_own_stay_open():
+    own = mpl.pyplot.figure()
+    try:
+        figures.chart([FOUR[0]], **AXES)
+        assert own.number in mpl.pyplot.get_fignums()
+    finally:
+        mpl.pyplot.close(own)
+
+
 def test_a_panel_that_is_nowhere_is_refused():
     with pytest.raises(ValueError, match="panel 'b': no curve stands there; there are ''"):
         figures.chart([FOUR[0], Rule(x=1, words="τ", panel="b")], **AXES)
@@ -499,6 +530,28 @@ def test_rows_and_columns_of_heat_maps_are_named_at_the_edges(columns, size):
     assert (axis.get_xlabel(), axis.get_ylabel()) == (axis_name("entry"), axis_name("token"))
 
 
+def test_each_panel_with_an_axis_of_its_own_has_the_sizes_of_its_own_curves():
+    curves = [Curve(x=x, y=[0, 1], panel=panel) for panel, x in (("a", [8, 32]), ("b", [16, 64]))]
+    one, two = figures.chart(curves, **AXES | {"x": {"a": "n", "b": "d"}}, x_scale="log").axes
+    assert (ticks(one.xaxis), ticks(two.xaxis)) == ([("8", 8), ("32", 32)], [("16", 16), ("64", 64)])
+
+
+def test_what_has_no_panel_stands_on_every_map():
+    maps = [Map(x=[1, 2], y=[1, 2], values=[[0, 1], [1, 2]], x_name="n", y_name="d", panel=name) for name in "ab"]
+    words = [Region(words="here", x=1, y=1), Region(words="there", x=2, y=2, panel="b")]
+    one, two, *_ = figures.level_maps([*maps, *words], title="Where?", levels=[0, 1, 2], line=0.5).axes
+    found = [[text.get_text() for text in axis.texts] for axis in (one, two)]
+    assert found == [["here"], ["here", "there"]]
+
+
+def test_shades_begin_at_0_and_end_at_the_largest_number_of_either_sign():
+    (axis,) = figures.matrices({"one": [[-2.0, 1.0]]}, title="Why?").axes
+    (image,) = axis.get_images()
+    assert (image.norm.vmin, image.norm.vmax, image.get_array().tolist()) == (0, 1.6 * 2, [[2, 1]])
+    (axis,) = figures.heat_maps({"one": np.array([[0.5, 0.75]])}, title="Why?").axes
+    assert axis.get_images()[0].norm.vmin == 0
+
+
 def test_images_hold_the_arrays():
     figure = figures.images({str(k): np.full((2, 2), k) for k in range(3)}, columns=2, title="Why?")
     drawn = [axis for axis in figure.axes if axis.get_images()]
@@ -506,6 +559,9 @@ def test_images_hold_the_arrays():
     assert not any(axis.axison for axis in figure.axes), "an image has no axes, and no frame where it is missing"
     assert [axis.get_images()[0].get_array().tolist() for axis in drawn] == [[[k, k], [k, k]] for k in range(3)]
     assert [axis.get_title(loc="left") for axis in drawn] == ["0", "1", "2"]
+    least, largest = (drawn[0].get_images()[0].cmap(share)[:3] for share in (0.0, 1.0))
+    assert min(least) == 1, "white is nothing"
+    assert max(largest) == 0, "the darker the larger a number"
 
 
 def test_firing_dots_are_filled_on_d1_and_open_and_dashed_on_d0():
@@ -566,6 +622,16 @@ def test_in_a_forest_an_interval_that_holds_0_is_open():
     assert [(handle.get_color(), handle.get_marker()) for handle in handles] == [("#14532D", "^"), (ORANGE, "s")]
 
 
+def test_a_forest_names_each_mechanism_once_whichever_question_and_panel_has_it():
+    found = {name: (0.3, 0.1, [0.3]) for name in ("softmax", "linear", "elu+1")}
+    panels = {
+        "one": {"long": {"linear": found["linear"]}, "short": {"softmax": found["softmax"], "linear": found["linear"]}},
+        "two": {"long": {"elu+1": found["elu+1"]}},
+    }
+    (legend,) = figures.forest(panels, x="ahead", title="Why?").legends
+    assert [text.get_text() for text in legend.get_texts()] == ["linear", "softmax", "elu+1"]
+
+
 @pytest.mark.parametrize(
     ("mean", "is_open"), [(0.3, False), (-0.3, False), (0.05, True), (-0.05, True), (0.1, True), (-0.1, True)]
 )
@@ -575,6 +641,7 @@ def test_a_difference_is_open_where_its_interval_holds_0_on_either_side(mean, is
     assert mark.get_markerfacecolor() == ("white" if is_open else ORANGE)
 
 
+@pytest.mark.slow
 def test_a_readers_matplotlibrc_changes_no_figure():
     def drawn():
         figure = figures.chart(FOUR, **AXES)

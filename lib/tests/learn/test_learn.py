@@ -3,8 +3,11 @@
 import json
 import math
 import os
+import shlex
 import subprocess
 import sys
+from contextlib import suppress
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -72,6 +75,17 @@ def test_what_is_noted_are_the_rows_before_they_are_normalised(rng, kernel):
     np.testing.assert_allclose(u if kernel == model.UNNORMALISED else u / u.sum(axis=-1, keepdims=True), f, rtol=1e-12)
     model.weights(q, k, kernel)
     assert len(notes) == 1, "nothing is noted outside"
+
+
+def test_notes_within_notes_and_an_error_leave_the_others_to_go_on():
+    q, k = np.array([[2.0]]), np.array([[1.0], [3.0]])
+    with model.noting() as outer:
+        with suppress(KeyError), model.noting() as inner:
+            model.weights(q, k, "linear")
+            raise KeyError
+        model.weights(q, 2 * k, "linear")
+    model.weights(q, 3 * k, "linear")
+    assert [[u.tolist() for u in notes] for notes in (inner, outer)] == [[[[2, 6]]], [[[4, 12]]]]
 
 
 def test_margin_entropy_and_largest_share_are_what_their_formulas_say(rng):
@@ -163,6 +177,7 @@ def test_behind_a_sequences_end_nothing_counts(rng):
 # The tasks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_the_same_seed_draws_the_same(name):
     pytest.importorskip("sklearn") if name == "digits" else None
@@ -172,6 +187,9 @@ def test_the_same_seed_draws_the_same(name):
         again, _ = chosen.source(np.random.default_rng(k))
         (inputs, targets), (same, _) = draw(np.random.default_rng(1)), again(np.random.default_rng(1))
         assert all((inputs[key] == same[key]).all() for key in inputs)
+        (same, _), (other, _) = draw(np.random.default_rng(1)), draw(np.random.default_rng(2))
+        assert all((inputs[key] == same[key]).all() for key in inputs), "nothing but the given generator decides"
+        assert any((inputs[key] != other[key]).any() for key in inputs)
         assert targets.dtype == np.int32
         assert {x.dtype.kind for x in inputs.values()} <= set("fib")
         assert all(len(y) == 3 for _, y in tests.values())
@@ -308,6 +326,13 @@ def test_bad_settings_are_rejected(name, settings, message):
         task(name, settings)
 
 
+def test_decimals_that_no_double_tells_apart_are_two_settings():
+    fine = task("edge", {"a": "0.70000000000000001"})
+    assert fine != task("edge", {"a": "0.7"})
+    assert Fraction(fine.a) == Fraction("0.70000000000000001")
+    assert task("edge", fine.settings) == fine
+
+
 def test_the_rates_that_nobody_has_to_name():
     """Typed twice: a run by its shortest command is the same one tomorrow."""
     assert {name: task(name).rate for name in TASKS} == dict.fromkeys(TASKS, 0.003) | {"retrieval": 0.001}
@@ -362,6 +387,7 @@ for seed in range(first, first + 5):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_table_lose_no_row(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -414,8 +440,10 @@ def test_a_table_is_ascii_and_its_lines_are_those_of_json(tmp_path):
     assert table.read_rows(path) == [row]
 
 
-def test_a_row_goes_to_a_device_alone_and_through_links(tmp_path):
-    table.add_row(os.devnull, ROW)
+def test_a_row_goes_to_a_device_alone_and_through_links(tmp_path, monkeypatch):
+    with monkeypatch.context() as none:
+        none.setattr(table, "read_rows", lambda path: pytest.fail("a terminal would wait for words"))
+        table.add_row(os.devnull, ROW)
     link, target = tmp_path / "link", tmp_path / "t.jsonl"
     link.symlink_to(target)
     for seed in range(2):
@@ -570,6 +598,20 @@ def test_an_interval_needs_two_finite_values():
             table.interval(values)
 
 
+def test_the_runs_of_a_grid_stand_in_its_order_each_where_it_comes_first(tmp_path):
+    path = tmp_path / "g.json"
+    parts = [PART | {"seed": [3, 1]}, PART | {"kernel": ["taylor", "linear"], "seed": [2, 0]}, PART | {"seed": [0, 1]}]
+    path.write_text(json.dumps(parts), encoding="utf-8")
+    found = [(run["kernel"], run["seed"]) for run in grid.read_grid(path)]
+    one, two = [("softmax", 3), ("softmax", 1)], [("taylor", 2), ("taylor", 0), ("linear", 2), ("linear", 0)]
+    assert found == [*one, *two, ("softmax", 0)]
+
+
+def test_a_command_has_one_word_for_a_kernel_whose_name_has_several():
+    words = shlex.split(table.command(ROW | {"kernel": model.UNNORMALISED}))
+    assert words[3:] == ["--kernel", model.UNNORMALISED, "--seed", "0", "--set", "pairs=3"]
+
+
 def test_a_grid_is_a_product(tmp_path):
     path = tmp_path / "g.json"
     part = {"task": "edge", "kernel": ["softmax", "linear"], "seed": [0, 1], "settings": {"noise": [0, 0.1], "n": 32}}
@@ -583,6 +625,7 @@ def test_a_grid_is_a_product(tmp_path):
             grid.read_grid(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["jax", "optax"])
 def test_a_missing_extra_is_one_sentence(monkeypatch, capsys, package):
     monkeypatch.setitem(sys.modules, package, None)
@@ -609,6 +652,11 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, capsys, package):
             "--checkpoint c.npz: works with one task; a grid goes on from the rows in --out",
         ),
         (["edge", "--dask", "tcp://x:1"], "--dask tcp://x:1: works with --grid; one task needs no workers"),
+        (["edge", "--jobs", "2"], "--jobs 2: works with --grid; one task needs no workers"),
+        (["--grid", "x.json", "--kernel", "linear"], "--kernel linear: works with one task; a grid lists its own"),
+        (["--grid", "x.json", "--seed", "0"], "--seed 0: works with one task; a grid lists its own"),
+        (["--grid", "x.json", "--set", "n=64", "m=2"], "--set n=64 m=2: works with one task; a grid lists its own"),
+        (["edge", "--kernel", ""], "kernel = ''"),
     ],
 )
 def test_command_says_what_is_wrong(capsys, words, message):

@@ -73,6 +73,7 @@ def test_an_example_of_the_edge_is_what_its_definition_says(rng):
     assert np.max(np.abs(noise)) < 0.01
 
 
+@pytest.mark.slow
 def test_noise_is_gaussian_on_every_entry():
     chosen = task("edge", {"tests": COUNT, "noise": 0.15, "a": 3, "a0": 3})  # marks that noise cannot hide
     examples, targets = chosen.held_out(np.random.default_rng(1))["n = 32"]
@@ -265,6 +266,7 @@ def nested(found):
     return [found, *(inner for x in found[1:] for inner in nested(x))] if isinstance(found, list) else []
 
 
+@pytest.mark.slow
 def test_expressions_have_the_law_of_the_public_rules(rng):
     """Beside a second generator of the rules, whose expressions are also kept by their length."""
     _, tests = task("listops", {"tests": COUNT}).source(rng)

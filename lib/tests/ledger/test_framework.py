@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from attnsep import cli
-from attnsep.arrays import namespace
+from attnsep.arrays import backend_name, namespace
 from attnsep.ledger import framework, record, tables
 from attnsep.ledger.framework import Case, ClaimFailed, at_least, at_most, equal, to_digits, within
 from attnsep.ledger.words import Badge
 from attnsep.paper.network import relu
+from attnsep.processes import ENDED
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
@@ -71,6 +72,8 @@ def test_the_control_shows_what_still_passes(ledger):
     evidence = framework.run(enter(violations=(0.1, 0.2, 3)))
     assert (evidence.passes, evidence.fails) == ((0.1, 0.2), (3,))
     assert evidence.line.endswith("lowered by 3. Then it fails, as it must; with 0.2 instead it still holds.")
+    row = framework.run(enter("of-four", violations=(0.1, 0.2, 3, 4))).to_json()
+    assert (row["smallest_failing"], row["largest_passing"]) == (3, 0.2)
 
 
 @pytest.mark.parametrize(
@@ -82,12 +85,13 @@ def test_the_control_shows_what_still_passes(ledger):
         ({"margins": ()}, "undecided"),
     ],
 )
-def test_a_claim_that_does_not_hold(ledger, changes, verdict):
+def test_a_claim_that_does_not_hold(ledger, capsys, changes, verdict):
     evidence = framework.run(enter(**changes))
     assert evidence.verdict == verdict
     assert not evidence.as_expected
     with pytest.raises(ClaimFailed, match="a-claim: expected holds"):
         framework.check("a-claim")
+    assert capsys.readouterr().out == f"{Badge(evidence)}\n"  # it is shown before the error
 
 
 def test_a_control_that_cannot_fail(ledger):
@@ -128,8 +132,16 @@ def test_a_refuted_statement_needs_a_control_that_holds(ledger):
 def test_what_is_exact_may_not_round(ledger, level):
     for number, (margin, tolerance) in enumerate([(1, 1e-15), (Fraction(1, 2), 1e-15), (0.5, 0.0)]):
         with pytest.raises(ValueError, match=f"a-claim-{number}: level {level} allows no tolerance and no margin"):
-            framework.run(enter(f"a-claim-{number}", level=level, margins=(margin,), tolerance=tolerance))
+            framework.run(enter(f"a-claim-{number}", level=level, margins=(1, margin), tolerance=tolerance))
     assert framework.run(enter(level=level, margins=(1, Fraction(1, 2)))).margin == 0.5
+
+
+def test_a_case_that_is_not_a_number_leaves_an_exact_claim_undecided(ledger):
+    def cases(xp, broken=None):
+        yield Case(math.nan)
+
+    framework.claim("a-claim", **(FIELDS | {"level": "exact"}))(cases)
+    assert framework.run(framework.find("a-claim")).verdict == "undecided"
 
 
 def test_a_fraction_too_small_for_a_double_still_refutes(ledger):
@@ -151,6 +163,15 @@ def test_fractions_stay_fractions(case, margin):
     assert (case.margin, case.is_exact) == (margin, True)
 
 
+@pytest.mark.parametrize("number", [1, 1.0])
+def test_a_case_keeps_its_tolerance_and_what_it_reached(number):
+    bounds = at_most(number, 2, 0.1, n=3), at_least(number, 1, 0.1, n=3), within(number, 0, 2, 0.1, n=3)
+    equalities = equal(number, 1, 0.1, n=3), to_digits(number, 1, 3, n=3), to_digits(number - 1, 0, 3, n=3)
+    assert [case.reached for case in (*bounds, *equalities)] == [{"n": 3}] * 6
+    assert [case.tolerance for case in (*bounds, equalities[0])] == [0.1] * 4
+    assert [case.equality for case in (*bounds, *equalities)] == [False] * 3 + [True] * 3
+
+
 @pytest.mark.parametrize(
     "case", [at_most(0.5, 1), at_least(1, 0.5), within(1, 0.5, 2), equal(1, 1.0), equal(1, 1, 0.1)]
 )
@@ -170,6 +191,9 @@ def test_digits_are_met_to_half_a_unit_in_the_last():
     assert to_digits(0.9990234375, 0.999023438, 9).verdict == "holds"  # a tie
     assert to_digits(0.00346450384, 0.00346450383, 9).verdict == "refuted"
     assert [to_digits(value, 0, 9).verdict for value in (0.0, 5e-324)] == ["holds", "refuted"]
+    for wanted in (math.inf, math.nan):
+        with pytest.raises(ValueError, match=f"wanted = {wanted}: must be finite"):
+            to_digits(1.0, wanted, 9)
 
 
 def test_ranges_that_cases_cover_whole_stay_apart(ledger):
@@ -188,7 +212,8 @@ def test_ranges_that_cases_cover_whole_stay_apart(ledger):
 def test_rounding_is_no_violation_and_no_margin(ledger):
     evidence = framework.run(enter(margins=(-5e-16,), tolerance=1e-15))
     assert (evidence.verdict, evidence.margin) == ("holds", 0.0)
-    assert framework.run(enter("beyond", margins=(-2e-15,), tolerance=1e-15)).verdict == "refuted"
+    beyond = framework.run(enter("beyond", margins=(-2e-15,), tolerance=1e-15))
+    assert (beyond.verdict, beyond.margin) == ("refuted", -2e-15)
     assert framework.run(enter("above-noise", margins=(1e-10,), tolerance=1e-12)).margin == 1e-10
 
 
@@ -215,6 +240,9 @@ def test_a_case_that_is_not_a_number_is_the_worst_one(ledger):
         ({"tests": " "}, "tests = ' ': must be a text"),
         ({"tests": ()}, r"tests = \(\): must be functions of the library, or say why"),
         ({"tests": (math.log,)}, "must be functions of the library"),
+        ({"tests": (relu, math.log)}, "must be functions of the library"),
+        ({"coarse": (("0.7", " "),)}, "a-claim: coarse: reason = ' ': must be a text"),
+        ({"coarse": (("", "why"),)}, "a-claim: coarse: numbers = '': must be a text"),
         ({"tests": (framework.run,)}, "must be functions of the library"),
         ({"tests": ("paper.network.relu",)}, "must be functions of the library"),
     ],
@@ -246,6 +274,9 @@ def test_definitions_cannot_be_checked(ledger):
 def test_intervals_that_straddle_are_undecided():
     assert Case(-1.0, upper=-0.5).verdict == "refuted"
     assert Case(-1.0, upper=0.5).verdict == "undecided"
+    assert Case(-1.0, upper=0.0).verdict == "undecided"
+    with pytest.raises(TypeError, match="upper = '0': must be a real number"):
+        Case(-1.0, upper="0")
     assert Case(math.nan).verdict == "undecided"
     assert Case(-1.0, 0.1, upper=-0.05).verdict == "undecided"  # the upper end may be rounding
     assert Case(-1.0, 0.1, upper=-0.2).verdict == "refuted"
@@ -258,6 +289,7 @@ def test_margins_are_relative():
     assert within(0.5, 1.0, 8.0).margin == -0.5
     assert equal(3.0, 4.0).margin == -0.25
     assert equal(0.5, 0.0).margin == -0.5
+    assert equal(np.array([-4.0, 1.0]), np.array([-2.0, 1.0])).margin == -1
     assert math.isnan(within(math.nan, 1.0, 2.0).margin)
     assert math.isnan(equal(math.nan, 1.0).margin)
 
@@ -284,6 +316,51 @@ def test_all_seeds_can_be_shifted_and_0_changes_nothing(ledger):
     assert framework.generator(7).random() == drawn[0][0]  # the shift ends with the run
     with pytest.raises(ValueError, match="seeds = -1"):
         framework.run(framework.find("a-claim"), seeds=-1)
+
+
+def test_the_shift_of_the_seeds_ends_with_each_run(ledger):
+    drawn = []
+
+    def inner(xp, broken=None):
+        raise ArithmeticError
+
+    def outer(xp, broken=None):
+        before = framework.generator(7).random()
+        with pytest.raises(ArithmeticError):
+            framework.run(framework.find("inner"), seeds=2)
+        drawn.append((before, framework.generator(7).random()))
+        yield Case(1.0 - (broken or 0))
+
+    framework.claim("inner", **FIELDS)(inner)
+    framework.claim("outer", **FIELDS)(outer)
+    framework.run(framework.find("outer"), seeds=3)
+    assert {before == after for before, after in drawn} == {True}
+    assert framework.generator(7).random() == np.random.default_rng(7).random() != drawn[0][0]
+
+
+def test_two_shifts_share_no_draws(ledger):
+    def cases(xp, broken=None):
+        drawn.update(framework.generator(seed).random() for seed in (7, 8, 9))
+        yield Case(1.0 - (broken or 0))
+
+    drawn = set()
+    framework.claim("a-claim", **FIELDS)(cases)
+    for seeds in (1, 2, 3):
+        framework.run(framework.find("a-claim"), seeds=seeds)
+    assert len(drawn) == 9
+
+
+def test_a_run_says_the_largest_tolerance_and_equality_only_of_all_cases(ledger):
+    def cases(xp, broken=None):
+        yield Case(1.0 - (broken or 0), 1.2345678e-9, {"n": 1, "d": 2}, equality=True)
+        yield Case(0.5 - (broken or 0))
+
+    framework.claim("a-claim", **FIELDS)(cases)
+    evidence = framework.run(framework.find("a-claim"))
+    assert (evidence.margin, evidence.tolerance, evidence.equality) == (0.5, 1.2345678e-9, False)
+    assert [*evidence.reached] == ["d", "n"]
+    row = dataclasses.replace(evidence, seconds=1.2345).to_json()
+    assert (row["tolerance"], row["seconds"]) == (1.23e-9, 1.234)
 
 
 def test_the_alarms_of_the_cases_add_up(ledger):
@@ -327,6 +404,18 @@ def test_verify_needs_no_progress_bar(ledger, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
     enter()
     assert [item.verdict for item in framework.verify(progress=True)] == ["holds"]
+
+
+def test_a_bar_is_shown_in_a_terminal_only(ledger, capsys):
+    enter()
+    framework.verify(progress=True)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_claims_that_are_named_in_the_ledgers_order_stay_in_it(ledger):
+    enter("b-claim")
+    enter("a-claim")
+    assert [item.claim.id for item in framework.verify(["b-claim", "a-claim"])] == ["b-claim", "a-claim"]
 
 
 def test_verify_runs_an_id_once_and_refuses_a_bare_string(ledger):
@@ -398,11 +487,18 @@ def test_tables_show_what_failed(ledger):
     assert "section &lt;1&gt;" in html
 
 
+def test_claims_come_in_the_order_of_the_book(ledger):
+    for id, chapter in (("c-claim", "two"), ("a-claim", "three"), ("b-claim", "one")):
+        enter(id, chapter=chapter)
+    assert [claim.id for claim in framework.claims()] == ["c-claim", "a-claim", "b-claim"]
+
+
 def test_an_empty_ledger_is_no_ledger_of_which_all_holds(ledger):
     with pytest.raises(RuntimeError, match="the ledger is empty: import attnsep"):
         framework.claims()
 
 
+@pytest.mark.slow
 def test_processes_find_what_one_process_finds():
     ids = ("tensor-trick", "main-theorem-worked-instance", "golden-ratio-law")
     rows = [[item.to_json() | {"seconds": 0} for item in framework.verify(ids, jobs=jobs)] for jobs in (1, 2)]
@@ -420,6 +516,34 @@ def test_processes_draw_as_many_numbers_as_one_does(monkeypatch, jobs):
     monkeypatch.setattr(framework, "FreshProcesses", lambda jobs, **_: nullcontext(SimpleNamespace(map=map)))
     framework.verify(("tensor-trick", "golden-ratio-law"), jobs=jobs, seeds=3)
     assert asked == [3, 3]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_processes_compute_with_the_library_that_is_given(monkeypatch, jobs):
+    pytest.importorskip("array_api_strict")
+    strict, asked = namespace("array_api_strict"), []
+    monkeypatch.setattr(framework, "run", lambda entry, xp, seeds: asked.append(backend_name(xp)))
+    monkeypatch.setattr(framework, "_run_in_process", lambda module, id, backend, seeds: asked.append(backend))
+    monkeypatch.setattr(framework, "FreshProcesses", lambda jobs, **_: nullcontext(SimpleNamespace(map=map)))
+    framework.verify(("tensor-trick", "golden-ratio-law"), xp=strict, jobs=jobs)
+    assert asked == ["array_api_strict"] * 2
+
+
+def test_there_are_no_more_processes_than_claims_and_one_that_is_killed_is_told(monkeypatch):
+    asked = []
+
+    def killed(*_):
+        raise BrokenProcessPool
+        yield
+
+    def pool(jobs, **_):
+        asked.append(jobs)
+        return nullcontext(SimpleNamespace(map=killed))
+
+    monkeypatch.setattr(framework, "FreshProcesses", pool)
+    with pytest.raises(RuntimeError, match=f"^jobs = 2: {re.escape(ENDED)}"):
+        framework.verify(("tensor-trick", "golden-ratio-law"), jobs=9)
+    assert asked == [2]
 
 
 @pytest.mark.parametrize(("set_to", "given"), [("", "1"), ("3", "3")])
@@ -448,11 +572,28 @@ def test_what_a_chapter_found_counts_where_both_are_told_one_folder(monkeypatch,
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(framework, "backend_name", lambda xp: "cupy")
         assert framework.kept(claim) is None  # nobody ran it there
+    assert framework.kept(claim, SimpleNamespace(asarray=None, __name__="cupy")) is None
     monkeypatch.setattr(framework, "run", lambda *_: pytest.fail("ran again"))
     assert cli.main(["verify", "--compare", claim.id]) == 0
     assert f"ok   {claim.id}: {found.line}\n" in capsys.readouterr().out
     with pytest.raises(pytest.fail.Exception, match="ran again"):  # without --compare the claim runs
         cli.main(["verify", claim.id])
+
+
+def test_what_fails_in_a_chapter_is_kept_too(ledger, monkeypatch, tmp_path):
+    monkeypatch.setenv("ATTNSEP_EVIDENCE", str(tmp_path))
+    with pytest.raises(ClaimFailed):
+        framework.check(enter(margins=(-1.0,)).id)
+    assert framework.kept(framework.find("a-claim")).verdict == "refuted"
+
+
+@pytest.mark.parametrize("folder", [None, "", "not-there"])
+def test_a_chapter_writes_nothing_unless_a_folder_is_named(ledger, monkeypatch, tmp_path, folder):
+    monkeypatch.chdir(tmp_path)
+    if folder is not None:
+        monkeypatch.setenv("ATTNSEP_EVIDENCE", folder)
+    framework.check(enter().id)
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_chapter_that_found_something_else_is_noticed(monkeypatch, tmp_path, capsys):
@@ -478,6 +619,8 @@ def test_a_slack_beyond_all_doubles_is_refused_by_name():
 def test_numpys_whole_numbers_do_not_wrap_around():
     assert at_most(np.uint8(200), 0).verdict == "refuted"
     assert at_least(np.int64(2**63 - 1), np.int64(-1)).verdict == "holds"
+    assert at_least(np.array([3, 200], dtype=np.uint8), 3).margin == 0
+    assert equal(np.array([1], dtype=np.uint8), np.array([2], dtype=np.uint8)).margin == -0.5
     assert within(np.uint8(200), -1, 1).verdict == "refuted"
 
 

@@ -57,6 +57,7 @@ def test_lines_begin_and_end_at_their_marks():
         for path, used in zip(link.findall("path"), uses(id) if id else (), strict=True):
             numbers = re.findall(r"\d+", path.get("d"))
             assert (tuple(numbers[:2]), tuple(numbers[-2:])) == (places[id], places[used])
+            assert (path.get("data-from"), path.get("data-to")) == (id, used)
 
 
 def test_a_title_says_what_a_statement_uses():
@@ -64,6 +65,21 @@ def test_a_title_says_what_a_statement_uses():
         if id := link.get("href").partition("#")[2]:
             title = link.find("title").text
             assert title.endswith(f"; uses {', '.join(uses(id))}") if uses(id) else "uses" not in title
+
+
+def test_the_drawing_says_how_many_statements_it_shows():
+    label = ElementTree.fromstring(SVG).get("aria-label")
+    assert label == f"{len(LEDGER)} statements, chapter by chapter"
+
+
+def test_what_is_expected_to_be_refuted_is_a_ring_and_its_title_says_so():
+    for link in LINKS:
+        entry = LEDGER.get(link.get("href").partition("#")[2])
+        if isinstance(entry, Claim):
+            refuted = entry.expect == "refuted"
+            assert (", expected to be refuted" in link.find("title").text) == refuted
+            shapes = {dot.get("class") for dot in link.findall("circle")}
+            assert shapes & {"ring", "disc"} == {"ring" if refuted else "disc"}
 
 
 def numbers(shape, *names):
@@ -110,5 +126,7 @@ def test_lines_hang_below_their_row_or_run_between_two():
 def test_in_a_terminal_the_map_is_a_table_of_chapters():
     rows = repr(claims_map()).splitlines()[1:]
     assert [row.split()[0] for row in rows] == list(dict.fromkeys(entry.chapter for entry in LEDGER.values()))
+    chapters = [entry.chapter for entry in LEDGER.values()]
+    assert [int(row.split()[1]) for row in rows] == [chapters.count(name) for name in dict.fromkeys(chapters)]
     (row,) = [row for row in rows if row.startswith("main-theorem ")]
     assert row.split(maxsplit=2)[2] == "lemma-d2, one-column"

@@ -11,7 +11,7 @@ import pytest
 
 import attnsep.claims  # noqa: F401 – enters them into the ledger
 from attnsep.arrays import namespace
-from attnsep.ledger import framework, ratchet, record
+from attnsep.ledger import framework, proofs, ratchet, record, tables
 from attnsep.ledger.ratchet import FIELDS, extended, problems
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
@@ -70,6 +70,24 @@ def test_a_check_that_goes_less_far_than_it_did_needs_a_reason(row):
     assert "goes from" not in extended(lines, {ID: fewer}, {}, {})[1][0]  # a new claim
 
 
+def test_more_cases_that_go_less_far_need_a_reason(row):
+    before, more = {ID: row | {"reached": {"n": [10.0, 200.0]}}}, {"cases": row["cases"] + 1}
+    (refused,) = extended(lines_of(row), {ID: row | more | {"reached": {"n": [10.0, 190.0]}}}, {}, before)[1]
+    assert refused == f"{ID}: n goes from 10 to 190, after 10 to 200"
+
+
+def test_a_reason_stands_only_where_one_is_needed(row):
+    better = row | {"cases": row["cases"] + 1}
+    assert extended(lines_of(row), {ID: better}, {ID: "of no use"}, {})[0][-1]["reason"] is None
+
+
+def test_all_reasons_count_and_those_without_a_claim_are_named_in_order():
+    reasons = ratchet.reasons_from(["e-claim a-claim: why", "d-claim: because"])
+    assert reasons == {"e-claim": "why", "a-claim": "why", "d-claim": "because"}
+    refused = extended([], {}, reasons | dict.fromkeys(("c-claim", "b-claim"), "no"), {})[1]
+    assert [sentence[0] for sentence in refused] == ["a", "b", "c", "d", "e"]
+
+
 def test_a_refusal_says_what_of_the_check_is_another(row):
     """A statement that says more, with the check that it had, is the worst of them."""
     lines, parts = lines_of(row), row["parts"]
@@ -105,6 +123,9 @@ def test_what_is_stronger_or_new_gets_its_line_and_what_is_equal_gets_none(row):
     assert (refused, len(longer), longer[-1]["reason"]) == ([], 2, None)
     assert problems(longer, {ID: better}) == []
     assert extended(longer, {ID: better}, {ID: "of no use"}, {}) == (longer, [])
+    assert problems([], {ID: row}) == [f"{ID}: record and ratchet differ in {', '.join(FIELDS)}"]
+    bare = row | {"smallest_failing": None}
+    assert extended(lines_of(bare), {ID: bare | {"cases": row["cases"] + 1}}, {}, {})[1] == []
     assert extended([], {}, {"no-such-claim": "why"}, {})[1] == ["no-such-claim: has a reason, but is no claim"]
 
 
@@ -114,6 +135,14 @@ def test_a_weaker_line_between_two_strong_ones_is_seen(row):
     assert problems(lines, {ID: row | {"cases": better}}) == [
         f"{ID}: cases: 1 after {row['cases']}, and the ratchet gives no reason"
     ]
+
+
+def test_the_ledgers_files_are_found_from_every_folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert ratchet.read_ratchet()
+    assert record.read_record()
+    assert proofs.proofs_path().is_file()
+    assert any(noticed != "–" for _, noticed, _ in tables.noticed_table().rows)
 
 
 def test_record_and_ratchet_of_the_book_agree():
@@ -127,6 +156,19 @@ def test_a_file_that_is_no_ratchet_is_named(tmp_path, monkeypatch, text):
     assert ratchet.read_ratchet() == []
     (tmp_path / "ratchet.jsonl").write_text(text + "\n")
     with pytest.raises(ValueError, match=r"ratchet\.jsonl"):
+        ratchet.read_ratchet()
+
+
+def test_a_line_with_a_key_too_many_is_named_and_a_folder_is_no_ratchet(tmp_path, monkeypatch, row):
+    path, lines = tmp_path / "ratchet.jsonl", lines_of(row)
+    monkeypatch.setattr(ratchet, "ratchet_path", lambda: path)
+    path.write_text(ratchet.ratchet_text(lines) + ratchet.ratchet_text(lines))
+    assert ratchet.read_ratchet() == lines * 2
+    path.write_text(ratchet.ratchet_text([*lines, lines[0] | {"more": 1}]))
+    with pytest.raises(ValueError, match=r"ratchet\.jsonl, line 2: must have exactly the keys id, "):
+        ratchet.read_ratchet()
+    monkeypatch.setattr(ratchet, "ratchet_path", lambda: tmp_path)
+    with pytest.raises(ValueError, match="is no ratchet"):
         ratchet.read_ratchet()
 
 
@@ -177,6 +219,7 @@ def digest_of(tmp_path, monkeypatch):
     ("old", "new"),
     [
         ("LIMIT = 5", "LIMIT = 50"),
+        ('{"a": 1}', '{"a": 3}'),
         ('{"b": 2}', '{"b": 3}'),
         ("x < LIMIT", "x <= LIMIT"),
         ("yield helper(BOX)", "yield True"),
@@ -185,6 +228,19 @@ def digest_of(tmp_path, monkeypatch):
 )
 def test_a_change_of_a_check_or_of_what_it_uses_changes_its_digest(digest_of, old, new):
     assert digest_of(SOURCE) != digest_of(SOURCE.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("def helper(x)", "def helper(x, most=OTHER)"),
+        ('BOX |= {"b": 2}', 'BOX |= {"b": OTHER}'),
+        ("< LIMIT", "< OTHER"),
+    ],
+)
+def test_what_a_default_or_a_later_line_uses_counts_too(digest_of, old, new):
+    text = SOURCE.replace(old, new)
+    assert digest_of("OTHER = 1" + text) != digest_of("OTHER = 2" + text)
 
 
 @pytest.mark.parametrize("field", ["statement", "assumes", "control", "expect"])

@@ -43,13 +43,38 @@ def test_a_value_that_only_one_side_has_is_a_difference(side):
     assert record.differences([EVIDENCE], {row["id"]: stored}) == [f"{row['id']}: {said}"]
 
 
+def test_every_value_of_the_record_is_compared():
+    (row,) = json.loads(record.record_text([EVIDENCE]))
+    for name in row.keys() - {"id", "parts"}:  # the digest of the check covers its parts
+        (found,) = record.differences([EVIDENCE], {row["id"]: row | {name: -1}})
+        assert found.startswith(f"{row['id']}: {name} is ")
+
+
 @pytest.mark.parametrize("call", [lambda x: record.differences(x, {}), record.record_text])
 def test_only_evidence_is_compared_or_stored(call):
     with pytest.raises(TypeError, match="evidence"):
         call([EVIDENCE, EVIDENCE.to_json()])
 
 
-@pytest.mark.parametrize(("level", "ends"), [("certified", [1 / 3, 2 / 3]), ("computed", [0.333, 0.667])])
+def test_a_record_is_read_where_it_is_said_to_lie_and_only_a_missing_one_is_empty(monkeypatch, tmp_path):
+    monkeypatch.setenv("ATTNSEP_RECORD", "")
+    own = record.record_path()
+    assert (own.name, own.parent.name) == ("record.json", "ledger")
+    monkeypatch.setenv("ATTNSEP_RECORD", str(tmp_path / "none.json"))
+    assert record.read_record() == {}
+    monkeypatch.setenv("ATTNSEP_RECORD", str(tmp_path))
+    with pytest.raises(ValueError, match=r"is no record of claims \((?!\[Errno)"):  # the path is named once
+        record.read_record()
+
+
+def test_a_record_shows_every_letter_as_it_is():
+    claim = dataclasses.replace(EVIDENCE.claim, source="§ 6, Grünwald")
+    assert '"source": "§ 6, Grünwald"' in record.record_text([dataclasses.replace(EVIDENCE, claim=claim)])
+
+
+@pytest.mark.parametrize(
+    ("level", "ends"), [("certified", [1 / 3, 2 / 3]), ("exact", [0.333, 0.667]), ("computed", [0.333, 0.667])]
+)
 def test_the_ends_of_a_certified_box_keep_all_digits(level, ends):
     claim = dataclasses.replace(EVIDENCE.claim, level=level)
     found = dataclasses.replace(EVIDENCE, claim=claim, reached={"n": (1 / 3, 2 / 3)})

@@ -18,6 +18,7 @@ def refuted(p, case):
     return sum(share for k, share in enumerate(law) if case(k).verdict == "refuted")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alarm", [0.2, 0.01])
 @pytest.mark.parametrize("p", [0.02, 0.3, 0.9])
 def test_a_true_statement_is_refuted_with_the_stated_probability_at_most(p, alarm):
@@ -32,6 +33,16 @@ def test_a_true_statement_is_refuted_with_the_stated_probability_at_most(p, alar
         assert case(1).alarm == alarm
         assert refuted(p, case) <= alarm
     assert refuted(p, cases[1]) > 0 or p == 0.9  # not by never refuting anything
+
+
+def test_a_sampled_case_says_what_it_reached():
+    cases = (
+        sampled.inside_clopper_pearson(5, 10, 0.5, n=3),
+        sampled.not_above(5, 10, 0.5, n=3),
+        sampled.surely_inside(5, 10, 0.1, 0.9, n=3),
+        sampled.same_probability(5, 5, 10, n=3),
+    )
+    assert [case.reached for case in cases] == [{"n": 3}] * 4
 
 
 def test_two_frequencies_of_one_probability_meet():

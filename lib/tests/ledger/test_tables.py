@@ -1,6 +1,7 @@
 """The tables show each number of a record in the column that says what it is."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ def columns(table):
 
 def test_the_claims_table_shows_the_record():
     record, rows = read_record(), columns(tables.claims_table())
+    assert tables.claims_table().filters == ("chapter", "who says it", "evidence", "verdict")
     assert [*rows] == [claim.id for claim in framework.claims()]
     for id, row in rows.items():
         claim, found = LEDGER[id], record[id]
@@ -57,6 +59,9 @@ def test_the_certified_table_shows_boxes_and_first_n():
         assert [side.partition(":")[0] for side in row["sides of the parameters' boxes"].split("; ")] == (
             sides or ["identities"]
         )
+        for side in sides:
+            low, high = reached[side]
+            assert f"{side}: {low:.6g} to {high:.6g}" in row["sides of the parameters' boxes"]
     assert tables.certified_table({}).rows == ()
 
 
@@ -114,9 +119,18 @@ def test_the_status_counts_what_came_out_as_expected():
     for level in framework.LEVELS:
         number = sum(entry.level == level for entry in entries)
         assert (f"{number} {level}" in words) == bool(number)
+    found = [level for level in framework.LEVELS if f" {level}" in words.partition("(")[2].partition(")")[0]]
+    assert re.findall(r"\d+ (\w+)", words.partition("(")[2].partition(")")[0]) == found  # from strong to weak
+    stray = record | {"a-claim-of-the-past": record["tensor-trick"] | {"alarm": 0.5}}
+    assert tables.status_line(stray) == words
     wrong = next(entry.id for entry in entries if entry.expect == "refuted")
     record[wrong] |= {"as_expected": False, "control_fails": False}
     words = tables.status_line(record)
     assert words.startswith(f"{len(entries) - 1} of {len(entries)} claims came out as expected (")
     assert f"; {refuted - 1} of them are refuted" in words
+    assert f"; {len(entries) - 1} of {len(entries)} controls" in words
+    other = next(entry.id for entry in entries if entry.is_proved)
+    record[other] |= {"as_expected": False}
+    words = tables.status_line(record)
+    assert f"; {proved - 1} of them are proved as well" in words
     assert f"; {len(entries) - 1} of {len(entries)} controls" in words

@@ -38,7 +38,7 @@ def test_without_a_file_nothing_was_run(tmp_path):
 
 def test_the_facts_of_a_run(tmp_path):
     rows = shown(tmp_path)
-    assert rows["device"] == "Some GPU"
+    assert (rows["device"], rows["day (UTC)"]) == ("Some GPU", "2026-01-31")
     assert rows["versions (cupy)"] == "Python 3.12.1, CuPy 14.2.0"
     assert rows["tests"] == "300 passed, 0 failed, 4 skipped in 20.5 s"
     assert rows["notebook cells"] == "left out: no Jupyter there"

@@ -48,11 +48,16 @@ BASE = Evidence(
         ({"margin": 1e-5}, "The tightest case has 0.001 % of its bound to spare."),
         ({"margin": 0.9e-5}, "The tightest case has 9e-06 of its bound to spare."),
         ({"margin": 0, "tolerance": 1e-12}, "The tightest case meets its bound, up to 1e-12 of it."),
+        ({"margin": 0, "tolerance": 1.23e-12}, "The tightest case meets its bound, up to 1e-12 of it."),
         ({"margin": 0, "equality": True}, "Every value is the stated one exactly."),
         ({"margin": 0, "equality": True, "tolerance": 2e-9}, "Every value is the stated one to within 2e-09 of it."),
         ({"alarm": 1e-9}, "spare. Other draws would refute a true statement with probability at most 1e-09."),
         ({"verdict": "refuted", "margin": -3.0}, "The worst case misses its bound by 3 times that bound."),
         ({"verdict": "refuted", "margin": -0.5, "equality": True}, "The worst value is off by 50 % of the stated one."),
+        (
+            {"verdict": "undecided", "cases": 0, "reached": {}},
+            "Undecided – computed, 0 cases. Not every case came to a",
+        ),
         ({"verdict": "undecided", "margin": float("nan")}, "Undecided – computed, 12 cases, n from 2 to 10^300. Not "),
     ],
 )
@@ -89,6 +94,13 @@ def test_a_proof_is_named_before_the_check_and_not_where_the_check_does_not_agre
     assert f" {colour}" in badge._repr_html_()
 
 
+def test_a_proof_is_named_also_where_the_control_does_not_fail():
+    claim = SimpleNamespace(**(vars(BASE.claim) | {"evidence": "proved; computed"}))
+    assert (
+        words.Badge(replace(BASE, claim=claim, fails=())).sentences[0].startswith("Holds – proved; computed, 12 cases")
+    )
+
+
 @pytest.mark.parametrize("amounts", [("much", 0), (1, "little")])
 def test_a_control_has_amounts_that_are_numbers(amounts):
     with pytest.raises(
@@ -105,6 +117,12 @@ def test_a_badge_says_the_same_on_a_page_as_in_a_terminal(id):
     verdict = find(id).expect
     assert f'class="check check-{verdict} ' in badge._repr_html_()
     assert f'data-claim="{id}"' in badge._repr_html_()
+
+
+def test_a_control_may_have_a_colon_of_its_own():
+    claim = SimpleNamespace(**(vars(BASE.claim) | {"control": "one of two: n is lower by this"}))
+    page = words.Badge(replace(BASE, claim=claim))._repr_html_()
+    assert "<em>Broken on purpose:</em> one of two: n is lower by 2." in page
 
 
 def test_a_verdict_that_was_not_expected_looks_wrong():

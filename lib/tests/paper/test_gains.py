@@ -127,6 +127,7 @@ ALL_KINDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("R", ALL_KINDS)
 @pytest.mark.parametrize("slope", [Fraction(2, 9), Fraction(-7, 10**40), 10**40])
 def test_the_floor_changes_where_the_sum_is_whole(R, slope):

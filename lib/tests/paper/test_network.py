@@ -80,6 +80,8 @@ def test_dtype_of_the_weights_is_kept(xp):
         (lambda xp: network(xp.ones((2, 2, 3)), xp.ones((3, 1)), 0.1), ValueError, r"f: shape \(2, 2, 3\)"),
         (lambda xp: network(xp.asarray([1, 1]), xp.ones((2, 1)), 0.1), TypeError, "f: dtype"),
         (lambda xp: network(xp.asarray([float("nan"), 1.0]), xp.ones((2, 1)), 0.1), ValueError, "not finite"),
+        (lambda xp: network(xp.asarray([float("inf"), 1.0]), xp.ones((2, 1)), 0.1), ValueError, "not finite"),
+        (lambda xp: network(xp.asarray([1e308, 1e308]), xp.ones((2, 1)), 0.1), ValueError, "not finite"),
         (lambda xp: fires(xp.asarray([float("nan"), 1.0]), xp.ones((2, 1)), 0.1), ValueError, "not finite"),
         (lambda xp: fires(xp.asarray([float("inf"), 1.0]), xp.ones((2, 1)), 0.1), ValueError, "not finite"),
     ],

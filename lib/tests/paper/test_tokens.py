@@ -118,6 +118,7 @@ def test_one_column_of_every_kernel_is_the_enumeration_of_all_signs(n, d, a, c, 
     assert tokens.law(n, d, a, c, kernel).column_probability() == close(sum(fired) / 2**d, abs=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "d", "a", "c"), [*SMALL, (12, 6, "0.3", "0.2")])
 def test_one_column_of_top_k_is_the_enumeration_of_all_signs(n, d, a, c):
     for k in range(1, n + 1):
@@ -179,6 +180,45 @@ def test_a_row_falls_short_by_the_sum_of_what_its_weights_say(signs):
     assert tokens.shortfall(data, signs, **parts) == sum(
         tokens.shortfall(data, signs, **{name: weight}) for name, weight in parts.items()
     )
+
+
+@pytest.mark.parametrize("marked", [0, 3, 5])
+def test_the_mark_may_be_anywhere_where_top_k_keeps_all_tokens(marked):
+    law = tokens.Law(TokenData(n=6, d=5, a=1, c="0.5", marked=marked), "topk:6")
+    assert law.column_probability() == tokens.law(6, 5, 1, "0.5").column_probability()
+
+
+@pytest.mark.parametrize("by", ["theorem", "mark"])
+@pytest.mark.parametrize("a", ["0.05", "0.7"])
+def test_bounds_of_firing_follow_from_those_of_a_column(a, by):
+    law = tokens.law(4096, 1026, a, "0.5")
+    low, high = law.column_bounds(by)
+    assert law.fires_bounds(3, by) == close((1 - (1 - low) ** 3, min(1, 3 * high)), rel=1e-12)
+
+
+def test_the_bound_by_the_mark_leaves_its_own_weight_out():
+    """Q_w without the marked token: t − 1 tokens of its class, and t of every other one."""
+    law = tokens.law(4096, 1026, "0.05", "0.5")
+    p, q, not_p, not_q = law.weights()
+    rows = [((w, rest / 4095)) for w, rest in ((p, not_p), (q, not_q))]
+    bounds = [math.exp(-((0.1 - 0.55 * w) ** 2) / (0.5 * ((3 * r) ** 2 + 1023 * (4 * r) ** 2))) for w, r in rows]
+    assert law.column_bounds("mark") == (0, close(sum(bounds), rel=1e-9, abs=0))
+
+
+def test_two_rows_whose_weights_are_one_double_count_twice():
+    none, some = (tokens.law(1024, 258, a, "0.5").column_bounds()[1] for a in (0, "1e-30"))
+    assert some == close(2 * none, rel=1e-12)
+
+
+def test_the_theorem_bounds_all_four_errors_and_finds_its_own_sizes():
+    silent, *fires = tokens.errors(1024, 258, 10, "0.05", "0.7", "0.5", by="bound")
+    laws = [tokens.law(1024, 258, a, "0.5", kernel) for a, kernel in (("0.05", "softmax"), ("0.05", "linear"))]
+    laws.append(tokens.law(1024, 258, "0.7", "0.5", "linear"))
+    assert silent == close(0.875**10, rel=1e-12)
+    assert fires == [law.fires_bounds(10)[1] for law in laws]
+    n, d, m = tokens.sizes("0.3", "0.05", "0.7", "0.5", t=4, by="bound")
+    assert max(tokens.errors(n, d, m, "0.05", "0.7", "0.5", by="bound")) <= 0.3
+    assert (n, m) == (4 * (d - 2), 10)  # (7/8)^9 is above 0.3
 
 
 def test_a_law_is_told_by_its_data_and_kernel():
@@ -390,6 +430,7 @@ def test_worked_instance():
         assert abs(tokens.law(1024, 258, a, 0.5, kernel).fires(10) / wanted - 1) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["exact", "bound"])
 @pytest.mark.parametrize(("delta", "c", "t"), [(0.1, 0.9, 1), (0.01, 0.9, 3), (Fraction(7, 8) ** 5, "0.8", 2)])
 def test_sizes_are_smallest(delta, c, t, by):
@@ -475,6 +516,7 @@ def test_the_mark_must_stay_above_the_golden_ratio():
     assert found == close([0.7287, 0.6474, 0.005907, 2.698e-29], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_an_instance_is_what_the_signs_say(rng):
     data = TokenData(n=10**12, d=102, a=0.7, c=0.5, marked=3)
     fired = [tokens.Law(data).fires_on(signs(rng, data.d, 1, np)) for _ in range(2000)]
@@ -512,16 +554,26 @@ def test_an_instance_of_another_library(rng):
             lambda: tokens.weights(5, 1, "window:1"),
             "kernel = 'window:1': no gain is known; matrices and sampling serve",
         ),
+        (
+            lambda: tokens.law(8, 6, 1, 0.5, "topk:3").least_plus(tokens.ALL_PLUS),  # one class is not seen
+            "kernel = 'topk:3': the other classes must be equal",
+        ),
         (lambda: tokens.law(6, 5, 1, 0.5, "topk:2").values(), "kernel = 'topk:2': has no closed form of four entries"),
         (
             lambda: tokens.Law(TokenData(n=6, d=5, a=1, c=0.5, marked=2), "topk:2"),
             "kernel = 'topk:2', marked = 2: the mark must be 0 for top-k, which breaks ties by position",
         ),
+        (lambda: tokens.law(6, 5, 1, 0.5).column_bounds("luck"), "by = 'luck': must be one of theorem, mark"),
+        (lambda: tokens.law(6, 5, 1, 0.5).fires_bounds(3, "luck"), "by = 'luck': must be one of theorem, mark"),
+        (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, by="luck"), "by = 'luck': must be one of exact, bound"),
         (lambda: tokens.sizes(1, 0.05, 0.7, 0.5), "delta = "),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, 0), "t = 0"),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, 10**292 + 1), r"t = 10+ … 0+1 .*: must be at most 10\^292"),
         (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=3), "d_max = 3"),
-        (lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=50), "d_max = 50: no d up to it"),
+        (
+            lambda: tokens.sizes(0.1, 0.05, 0.7, 0.5, d_max=50),
+            r"d_max = 50: no d up to it has all four errors at most delta = 0\.1 \(by = 'exact'\)",
+        ),
         (
             lambda: tokens.Law(TokenData(n=3, d=5, a=1, c=0.5)).fires_on(np.ones((4, 1))),
             r"y: shape \(4, 1\), must be \(5, m\)",
@@ -540,16 +592,20 @@ def test_sizes_take_an_error_that_equals_delta():
 
 @pytest.mark.parametrize("name", ["a0", "a1"])
 def test_errors_name_the_strength_that_is_wrong(name):
-    with pytest.raises(ValueError, match=f"{name} = -1"):
-        tokens.sizes(0.1, **({"a0": 0, "a1": 1, "c": 0.5} | {name: -1}))
+    strengths = {"a0": 0, "a1": 1, "c": 0.5} | {name: -1}
+    for call in (lambda: tokens.sizes(0.1, **strengths), lambda: tokens.errors(6, 5, 1, **strengths)):
+        with pytest.raises(ValueError, match=f"{name} = -1"):
+            call()
 
 
+@pytest.mark.slow
 def test_a_million_columns_are_decided_at_once(rng):
     """Eight thresholds, not one for each column."""
     data = tokens.TokenData(n=6, d=5, a=0.05, c=0.97)
     assert not tokens.Law(data).fires_on(signs(rng, 5, 300_000, np))
 
 
+@pytest.mark.slow
 def test_kernel_bounds_hold_at_random_parameters(rng):
     """Small d, several t and gaps: where the own class's other tokens and b w matter most."""
     kernels = (

@@ -44,6 +44,7 @@ def test_equal_classes_give_the_law_of_the_token_data():
         assert np.array_equal(data.matrix(np), TokenData(n=data.n, d=d, a=a, c=c, marked=d - 3).matrix(np))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(2,), (3, 1), (1, 5, 2), (4, 4, 1, 1, 1), (2, 3, 4)])
 @pytest.mark.parametrize(("a", "c"), [("0.7", "0.5"), ("0", "0.3"), ("1", "0.9")])
 def test_top_k_of_ragged_classes_is_that_of_matrices(sizes, a, c):

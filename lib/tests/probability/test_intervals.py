@@ -250,6 +250,40 @@ def test_from_some_n_on():
     assert certify_from(4, lambda n, a: n - 2 * a, [], box).verdict == "undecided"
 
 
+def test_sums_keep_more_digits_than_a_double():
+    flint.ctx.prec = 53  # as outside the tests; the fixture resets it
+    assert certify(lambda x: x + 10**30 - 10**30, {"x": (1, 2)}).margin == 1
+
+
+def test_of_a_logarithm_that_does_not_exist_nothing_is_known():
+    found = interval(-2, -1).log()
+    assert (float(found.low), float(found.high)) == (-math.inf, math.inf)
+
+
+def wavy(a):
+    """Above 0 for every a, but seen only from small boxes."""
+    return a * a - a + "0.3"
+
+
+@pytest.mark.parametrize("most_boxes", [1, 9, 4096])
+def test_each_run_of_a_certificate_for_every_n_has_the_boxes_that_are_allowed(most_boxes):
+    one = {"a": (0, 1)}
+    alone = certify(wavy, one, most_boxes=most_boxes)
+    assert (alone.verdict == "holds") == (most_boxes == 4096)
+    by_first = certify_from(2, lambda n, a: wavy(a), [(lambda: interval(1), {})], one, most_boxes=most_boxes)
+    by_growth = certify_from(2, lambda n: interval(1), [(wavy, one)], {}, most_boxes=most_boxes)
+    assert by_first.verdict == by_growth.verdict == alone.verdict
+    later = certify_from(2, lambda n, a: (n - 2) * wavy(a), [(lambda: interval(-1), {})], one, most_boxes=most_boxes)
+    first, growth = certify(lambda a: interval(0), one), certify(lambda: interval(-1), {})
+    far = [certify(lambda a, n=2 * 2 ** (k * k): (n - 2) * wavy(a), one, most_boxes=most_boxes) for k in range(1, 31)]
+    assert later.boxes == first.boxes + growth.boxes + sum(found.boxes for found in far)
+
+
+def test_an_identity_names_the_symbols_without_a_value_in_order():
+    with pytest.raises(ValueError, match=r"^point: must have a value of a, b, c, d$"):
+        certify_identity(sum(sympy.symbols("d b c a x")), {"x": 1})
+
+
 def test_identities():
     x, y = sympy.symbols("x y", positive=True)
     right = certify_identity((x + y) ** 2 - x**2 - 2 * x * y - y**2, {"x": 1, "y": 2})
@@ -500,6 +534,7 @@ def main_theorem_errors(n, t, m, a0, a1, c):
 MAIN = [row for row in finite_sizes._main_rows() if row.what.startswith("D_0, D_1")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", MAIN[:2] + MAIN[3:4], ids=lambda row: row.what)
 def test_main_theorem_sizes_at_random_points(rng, row):
     delta, m, t = row.what.split(" ≤ ")[1].replace("m = ", "").replace("t = ", "").split(", ")
@@ -679,6 +714,7 @@ def test_a_matrix_attains_the_largest_norm(rng):
     assert np.max((1 - x + 4 * x) / (1 + x) ** 2) <= 9 / 8
 
 
+@pytest.mark.slow
 def test_the_table_of_finite_sizes():
     table = finite_sizes.finite_sizes()
     assert len(table.rows) == 28

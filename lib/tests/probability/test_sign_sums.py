@@ -142,6 +142,7 @@ def test_zero_and_negative_weights():
     assert sign_sums.column_probability([("-0.5", 2), (0, 1)], "0.9") == 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 5, 1000, 10**6])
 @pytest.mark.parametrize("m", [1, 10, 10**9])
 def test_query_fires_to_twelve_digits(n, m):
@@ -266,6 +267,11 @@ def test_sizes_at_a_power_of_two_use_the_tie():
     assert [one_query.query_sizes_exact(2.0**-k, "0.9", LOW, HIGH, 4.0)[1] for k in (1, 2, 3, 10)] == [1, 2, 3, 10]
 
 
+def test_a_size_without_enough_columns_is_passed_over():
+    columns = {2: None, 3: 1, 4: None, 5: 2}.get
+    assert sign_sums.smallest_size(range(2, 6), columns, lambda size, m: size > 3, "none") == (5, 2)
+
+
 def test_worst_scores_are_worst():
     for n, high, marked in product(
         (1, 2, 3, 5), (1, Fraction(7, 6), 2, 3), (0, Fraction(1, 2), 1, Fraction(3, 2), Fraction(7, 2), 50)
@@ -369,6 +375,7 @@ def test_more_guards(call, message):
         call()
 
 
+@pytest.mark.slow
 def test_the_limits_are_where_they_are_said_to_be():
     powers = [2**k for k in range(17)]
     assert len(sign_sums.sum_law([*powers, 199_999 - sum(powers)])) <= 200_000

@@ -480,6 +480,9 @@ def test_a_budget_ends_a_part_and_predicts_by_the_power_seen_last(monkeypatch):
     for n, cost in ((64, 0.01), (64, 0.01), (128, 0.02), (128, 0.02)):
         budget.note(n, cost)
     assert budget.expected(512) == pytest.approx(0.08)
+    for cost in (0.02, 0.02):
+        budget.note(256, cost)
+    assert budget.expected(512) == pytest.approx(0.02)  # by the last two sizes, and not from the first one on
     budget.forget()
     for n in (64, 64, 128, 128):
         budget.note(n, 0.0)  # a clock that ticks seldom

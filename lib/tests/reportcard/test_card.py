@@ -105,6 +105,7 @@ def test_what_is_not_finite_is_none_in_data():
     assert Card("x", {}, (line,)).as_dict()["lines"][0]["numbers"] == {"a": None, "b": [None, 2]}
 
 
+@pytest.mark.slow
 def test_the_page_needs_no_other_file_and_no_script(whole):
     text = whole.html()
     page = BeautifulSoup(text, "html.parser")
@@ -117,6 +118,7 @@ def test_the_page_needs_no_other_file_and_no_script(whole):
     assert "@import" not in text
 
 
+@pytest.mark.slow
 def test_the_pictures_show_the_numbers_of_the_card(whole):
     (crowd, heard), (back, recalled) = card._drawn(whole)
     assert heard == whole["sees"].says + " For comparison softmax and linear attention."
@@ -137,6 +139,21 @@ def test_the_pictures_show_the_numbers_of_the_card(whole):
     assert {width for width, _ in sizes} == {int(5.6 * 120)}
 
 
+def test_a_card_that_recalls_and_has_no_crowd_has_one_picture_whose_bound_is_the_floor():
+    sizes = [{"pairs": 4, "loss": 0.25, "floor": 0.125}, {"pairs": 16, "loss": 0.375, "floor": 0.25}]
+    ((drawn, words),) = card._drawn(Card("x", {}, (Line("recalls", "no", "So.", {"sizes": sizes}),)))
+    assert words == "So."
+    ends = {text.get_text(): tuple(map(float, text.xy)) for text in drawn.axes[0].texts}
+    assert ends == {"this one": (16, 1 - 2 * 0.375), "most for its rank": (16, 1 - 2 * 0.25)}
+
+
+def test_what_a_picture_shows_is_escaped(monkeypatch):
+    words = 'it has "weights" < 0 & more'
+    monkeypatch.setattr(card, "_drawn", lambda _: [(SimpleNamespace(savefig=lambda *_, **__: None), words)])
+    (image,) = BeautifulSoup(Card("x", {}, ()).html(), "html.parser").select("img")
+    assert image.attrs == {"src": "data:image/png;base64,", "alt": words}
+
+
 def test_a_card_without_numbers_or_without_matplotlib_has_no_pictures(whole, monkeypatch):
     assert card._drawn(Card("x", {}, (Line("sees", "not judged", "", {}), Line("selects", "no", "", {})))) == []
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -149,7 +166,11 @@ def test_a_page_links_to_the_chapters_where_the_address_is_known(whole, monkeypa
     monkeypatch.setattr(card, "_pictures", lambda _: "")
     monkeypatch.setattr(card, "metadata", lambda _: _Urls([]))
     assert not BeautifulSoup(whole.html(), "html.parser").select("a")
-    monkeypatch.setattr(card, "metadata", lambda _: _Urls(["source, https://example.org/a/b", "source, c"]))
+    monkeypatch.setattr(
+        card,
+        "metadata",
+        lambda _: _Urls(["docs, https://example.org/d", "source, https://example.org/a/b", "source, c"]),
+    )
     links = [link["href"] for link in BeautifulSoup(whole.html(), "html.parser").select("a")]
     assert links[0] == "https://example.org/a/b/blob/HEAD/chapters/golden-ratio.ipynb"
     assert len(links) == 6
@@ -163,6 +184,7 @@ class _Urls:
         return self.urls
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_card_and_another_one_others():
     lines = ["separates", "recalls", "selects"]
     first, again, other = (
@@ -188,6 +210,7 @@ def test_the_judge_is_told_the_seed_and_the_largest_number_of_tokens(monkeypatch
     assert asked == [("x", 5, 256), ("x", 0, 8192)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cost", "seconds"), [(0.001, 5), (0.01, 20), (0.05, 20), (1.0, 60), (200.0, 60)])
 def test_the_time_is_kept_but_for_one_call(monkeypatch, cost, seconds):
     clock = Clock(cost)
@@ -311,7 +334,9 @@ def test_a_kernel_is_named_by_its_text():
     rows = np.random.default_rng(0).standard_normal((3, 9, 4))
     half = stand_ins.weights(0.5 * rows[0] @ rows[1].T) @ rows[2]
     assert np.allclose(named("softmax:0.5")(*rows), half)
-    assert np.array_equal(named("performer:16")(*rows), named("performer:16")(*rows))
+    drawing = named("performer:16")
+    assert np.array_equal(drawing(*rows), named("performer:16")(*rows))
+    assert np.array_equal(drawing(*rows), named("performer:16")(*rows)), "nothing is drawn anew by the second call"
     words = "attention = 'softmx': is no module:name, and as a kernel must be one of softmax"
     with pytest.raises(ValueError, match=words):
         named("softmx")

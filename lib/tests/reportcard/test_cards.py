@@ -21,6 +21,9 @@ def test_rows_are_read_as_they_were_written(tmp_path):
     assert read_cards(path) == [ROW, LEFT_OUT]
     assert cards_text(read_cards()) == cards_path().read_text(encoding="utf-8")
     assert "√d" in cards_text([ROW | {"attention": "scale 1/√d"}])
+    odd = ROW | {"attention": "ends of a line\u2028 of a page\x0c and of others\x85"}  # JSON leaves them as they are
+    path.write_text(cards_text([odd, ROW]), encoding="utf-8")
+    assert read_cards(path) == [odd, ROW]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ def card(attention, *lines, **given):
     return report(attention, **{"width": WIDTH, "library": "numpy", "seconds": 1000, "n": 512} | given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("attention", "kernel"), [("softmax", "softmax"), ("linear", "linear")])
 def test_the_mark_has_the_weight_of_the_exact_law(attention, kernel):
     numbers = card(getattr(stand_ins, attention), "sees")["sees"].numbers
@@ -35,6 +36,7 @@ def test_the_mark_has_the_weight_of_the_exact_law(attention, kernel):
     assert numbers["growth"] == pytest.approx({"softmax": 0.7 * 1.7, "linear": 0}[kernel], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attention", "verdict"),
     [("softmax", "yes"), ("largest_alone", "yes"), ("scaled", "no"), ("linear", "no"), ("wrong_normaliser", "partly")],
@@ -104,6 +106,7 @@ def test_firing_is_inside_the_interval_around_the_exact_law(attention, kernel):
     assert line.numbers["networks"] == 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["sparsemax", "entmax", "elu+1", "taylor", "squared-relu", "hard", "polynomial:3"])
 def test_a_kernel_of_the_library_is_known_and_its_law_is_inside(kernel):
     near = report(named(kernel), width=WIDTH, lines=["separates"], seconds=1000)["separates"].numbers["nearest"]
@@ -167,6 +170,12 @@ def test_who_selects_ends_at_one_token_and_who_averages_does_not(attention, verd
         assert line.numbers["tokens"]["256"] == pytest.approx(1, abs=0.05)
     else:
         assert line.numbers["tokens"]["1"] == pytest.approx(line.numbers["tokens"]["256"])
+
+
+def test_where_places_count_the_marked_tokens_are_counted_in_several_orders():
+    """All weight is the first token's, which is a marked one in some orders and in others none."""
+    line = card(lambda q, k, v: np.repeat(v[:1], len(v), axis=0), "counts", width=10, n=128)["counts"]
+    assert np.allclose(line.numbers["spread"], [(0, 1), (0, 1)])
 
 
 def test_a_sound_attention_keeps_its_digits():
@@ -248,6 +257,7 @@ def test_what_is_sound_is_not_blamed(name):
     assert ("Inside it computes with about the digits of float32" in line.says) == (name == "single_inside")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attention", "found", "verdict"),
     [
@@ -321,6 +331,48 @@ def test_how_far_a_token_sees_is_said_by_its_place():
         return np.nan_to_num(stand_ins.weights(np.where(earlier, q @ k.T, -np.inf))) @ v
 
     assert "sees not itself, all tokens before it and no token" in card(strictly, "numerics", n=128)["numerics"].says
+
+
+def looked_at(attention, part, dtype=None):
+    """Return one part of the last line of a card, which is looked at alone."""
+    judge = _lines.Judge(adapted(attention, library="numpy", dtype=dtype, width=10, budget=Budget(1000)), 0, 64)
+    about = _lines.Numerics(judge)
+    getattr(about, part)()
+    return about
+
+
+def test_how_far_a_token_sees_is_said_by_its_place_where_only_one_side_differs():
+    def causal_blocks(q, k, v):
+        place = np.arange(len(q))
+        seen = (place[:, None] // 64 == place // 64) & (place[:, None] >= place)
+        return stand_ins.weights(np.where(seen, q @ k.T, -np.inf)) @ v
+
+    (note,) = looked_at(causal_blocks, "order").notes
+    assert note.endswith("sees itself, from 56 to 63 tokens before it and no token after it, by its place.")
+
+
+@pytest.mark.parametrize("lost", ["gives what is not finite", "takes no"])
+def test_a_dtype_that_fails_says_nothing_of_the_coarser_one(lost):
+    def odd(q, k, v):
+        if q.dtype == np.float32 and lost == "takes no":
+            raise ValueError("no float32")
+        return stand_ins.softmax(q, k, v) * (np.float32("inf") if q.dtype == np.float32 else 1)
+
+    about = looked_at(odd, "digits")
+    first, second = about.notes
+    assert first == ("It takes no float32." if lost == "takes no" else "float32 gives what is not finite.")
+    assert second.startswith("float16 is off by ")
+    assert 0 < about.numbers["float16"]["error"] < 0.01
+
+
+def test_a_coarser_dtype_is_compared_with_the_one_in_which_the_attention_is_judged():
+    def single(q, k, v):
+        if q.dtype == np.float64:
+            raise ValueError("no float64")
+        return stand_ins.softmax(q, k, v)
+
+    about = looked_at(single, "digits", dtype="float32")
+    assert about.numbers["float16"]["keeps the difference to"] == 64
 
 
 def test_a_small_constant_beside_the_sum_is_no_rounding():

@@ -88,7 +88,7 @@ def test_a_mark_among_many_is_said_with_what_would_repair_it(monkeypatch):
 
 
 def test_a_crowd_of_one_size_shows_no_growth(monkeypatch):
-    says = "The time is too short for 128 tokens, or their weights are not finite."
+    says = "For 128 tokens there are no weights: the time is too short, it takes fewer, or they are not finite."
     monkeypatch.setattr(_lines, "_growing_crowd", lambda judge: crowd((64, 0.5, 0.5, 0.5, 1.0)))
     assert _lines.sees(judge_of()) == _lines.Line("sees", "not judged", says, {})
 

@@ -351,10 +351,11 @@ def test_a_grid_passes_on_what_each_run_says(monkeypatch):
     monkeypatch.setattr("tqdm.tqdm", lambda runs, **options: shown.append(options) or runs)
     settings = task("mqar", {"pairs": 4}).settings
     runs = [{"task": "mqar", "kernel": "linear", "seed": seed, "settings": settings} for seed in (1, 2)]
-    assert list(grid.run_grid(runs, done=runs[:1], progress=True)) == ["row"]
+    done = [runs[0] | {"steps": 1000, "result": {}}]
+    assert list(grid.run_grid(runs, done=done, progress=True)) == ["row"]
     assert asked == [(task("mqar", {"pairs": 4}), "linear", 2)]
     assert list(grid.run_grid(runs)) == ["row", "row"]
-    assert [options["disable"] for options in shown] == [None, True]
+    assert [(options["total"], options["disable"]) for options in shown] == [(1, None), (2, True)]
 
 
 def test_a_stored_row_is_that_of_the_settings(monkeypatch):

@@ -190,6 +190,25 @@ def test_no_more_processes_are_started_than_asked_for_or_of_use(monkeypatch, job
     assert asked == started
 
 
+def test_a_row_comes_as_soon_as_a_process_has_it_whichever_was_asked_for_first(monkeypatch):
+    class Ready(Future):
+        def result(self, timeout=None):
+            assert self.done(), "it is waited for, while the other one is there"
+            return super().result(timeout)
+
+    first, second = futures = Ready(), Ready()
+    given = iter(futures)
+    pool = SimpleNamespace(submit=lambda function, run: next(given))
+    monkeypatch.setattr(grid, "FreshProcesses", lambda jobs: nullcontext(pool))
+    settings = task("retrieval", TINY).settings
+    runs = [{"task": "retrieval", "kernel": "softmax", "seed": seed, "settings": settings} for seed in range(2)]
+    rows = grid.run_grid(runs, jobs=2)
+    second.set_result("the second")
+    assert next(rows) == "the second"
+    first.set_result("the first")
+    assert [*rows] == ["the first"]
+
+
 # A Dask cluster
 
 
