@@ -253,7 +253,7 @@ def test_a_request_is_made_with_a_token_and_in_the_name_of_the_bot():
 def test_pytorch_comes_without_cuda_for_the_verb_that_asks_for_it():
     *_, made = read(ROOT / ".github/workflows/versions.yml")["jobs"]["versions"]["steps"]
     ((verb, index),) = re.findall(r"'([\w-]+)' && '(.*?)'", made["env"]["PIP_EXTRA_INDEX_URL"])
-    assert (verb, index) == ("test-oracles", "https://download.pytorch.org/whl/cpu")
+    assert (verb, index.rpartition("/")[2]) == ("test-oracles", "cpu")
     assert "'.[dev,oracles]'" in str(environment.installs("oracles", "python"))
 
 
