@@ -324,7 +324,7 @@ def changes(now, then):
         if less:
             found.append(f"{name} asks for less ({', '.join(less)})")
         elif digest != now[name][0] and now[name][1:] == before:
-            found.append(f"{name} is another one, and asks for no more by any number")
+            found.append(f"{name} is another one now, and compares no more than before")
     return found
 
 

@@ -722,6 +722,7 @@ def check_firing(page, here, point, kernel, said):
         assert page.number(f"{here}/label-{i}", "x") > right
     (weak, weak_label), (strong, strong_label) = ends
     assert abs(weak_label - strong_label) > 12 - ROOM
+    assert max(weak_label, strong_label) <= bottom + ROOM, f"{here}: a label of a curve lies on the numbers below"
     assert (strong_label < weak_label) == (strong <= weak)
 
 

@@ -592,7 +592,7 @@ def test_n_grows_until_it_is_stopped(opened):
     for name in ("#explorer-n", "[data-for=n]"):
         assert stop.is_visible()
         page.fill(name, "3.3")
-        assert page.get_attribute("[data-is=play]", "aria-pressed") == "false"
+        assert page.get_attribute("[data-is=play]", "aria-pressed") == "false", f"{name} does not stop the growth of n"
         put(page, WORKED)
         button.click()
     stop.click()

@@ -109,11 +109,11 @@ def test_seconds_that_no_double_holds_are_refused():
 
 
 def test_the_table_sets_both_libraries_side_by_side():
-    ours = row("linear", 16, 0.004, memory=3 * 2**20, ratio=[3.9, 4.1, 4.2], settled=True)
+    ours = row("linear", 16, 0.004, memory=64 * 2**20, ratio=[3.9, 4.1, 4.2], settled=True)
     peer, bare = (row("linear", 16, 0.001, library=library) for library in ("PyTorch", "NumPy"))
     doubtful = row("softmax", 8, 0.5, ratio=[0.5, 1, 2], settled=False)
     lines = cost.table({"rows": [ours, peer, bare, doubtful, row("softmax", 4, 0.5)]}).splitlines()
-    assert " ".join(lines[1].split()) == "linear float64 8 16 4 1 4.00 (3.90 – 4.20) 1 3 / –"
+    assert " ".join(lines[1].split()) == "linear float64 8 16 4 1 4.00 (3.90 – 4.20) 1 64 / –"
     assert " ".join(lines[2].split()) == "softmax float64 8 8 500 – –? – – / –"
     assert " ".join(lines[3].split()) == "softmax float64 8 4 500 – – – – / –"
     lines = cost.table({"rows": [doubtful, row("softmax", 8, 0.5, library="PyTorch")]}).splitlines()

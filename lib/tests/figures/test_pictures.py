@@ -261,7 +261,7 @@ def test_patterns_beyond_the_threshold_have_their_mechanisms_colour():
             (left, foot), (right, top) = shape.get_paths()[0].get_extents().get_points()
             deviation = math.sqrt(bell.chances @ (bell.values - bell.values @ bell.chances) ** 2)
             assert ((left + right) / 2, foot) == pytest.approx((bell.values @ bell.chances, row), abs=1e-9)
-            assert right - left == pytest.approx(max(8 * deviation, 0.096)), "the narrowest ones are seen too"
+            assert right - left == pytest.approx(max(8 * deviation, 0.096)), "8 deviations, or the least"
             assert low < row < top < min(row + 1, high), "no bell reaches into the next row"
 
 

@@ -369,6 +369,9 @@ def test_regions_windows_and_spots_have_their_words():
     places = {"fires by chance": (1.5, 0.5), "only $D_1$ fires": (1.5, 0.98)}
     assert {words: found[words].get_position() for words in places} == places
     assert {words: found[words].xy for words in ("start", "proved")} == {"start": (2, 0), "proved": (2, 1.5)}
+    (tint,) = axis.collections
+    corners = {tuple(corner) for corner in tint.get_paths()[0].vertices.tolist()}
+    assert corners == {(1, 0), (1, 1), (2, 1), (2, 2)}, "the tint goes from the lower edge to the upper one"
     window = axis.patches[0]
     assert (window.get_x(), window.get_width()) == (1, 1)
     assert mpl.colors.same_color(window.get_facecolor()[:3], CROWD)

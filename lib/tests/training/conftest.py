@@ -31,6 +31,7 @@ def compiled_quickly(monkeypatch):
     Most of that time is XLA's way of putting several operations into one loop.
     """
     import jax
+    import optax  # noqa: F401  its own functions are compiled inside of others, where JAX allows no options
 
     before = jax.config.read("jax_disable_most_optimizations")
     jax.config.update("jax_disable_most_optimizations", True)

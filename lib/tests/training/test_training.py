@@ -311,15 +311,16 @@ def test_a_test_is_taken_in_parts_of_one_size(monkeypatch):
 
 
 @pytest.mark.usefixtures("jax_as_it_comes", "compiled_quickly")
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_what_the_steps_show_is_what_numpy_computes(tmp_path, monkeypatch, kernel):
+# With the seed 3 the smaller of the two layers' margins is the second one's at all sizes, with 5 the first one's.
+@pytest.mark.parametrize(("kernel", "seed"), [*((kernel, 5) for kernel in KERNELS), ("linear", 3)])
+def test_what_the_steps_show_is_what_numpy_computes(tmp_path, monkeypatch, kernel, seed):
     monkeypatch.setattr("attnsep.learn.train._mean_score", lambda *_: 1.0)  # four more compilations, asked for by none
     layers = {"layers": 2 if kernel == "linear" else 1}  # a second one takes as long again to compile
     chosen = task("edge", SMALL["edge"] | layers | {"steps": 3, "every": 3, "clip": 0.01})
-    row = train(chosen, kernel, 5, checkpoint=tmp_path / "state")
+    row = train(chosen, kernel, seed, checkpoint=tmp_path / "state")
     with np.load(tmp_path / "state") as stored:
         lengths, margins = stored["length"], stored["margin"]
-    initial, data, tests = (np.random.default_rng([5, k]) for k in range(3))
+    initial, data, tests = (np.random.default_rng([seed, k]) for k in range(3))
     p, (inputs, targets) = chosen.initial(initial), chosen.draw(data)
     slope = jax.jit(jax.grad(lambda p, inputs, targets: chosen.loss(chosen.predict(p, inputs, kernel), targets)))
     gradient = slope(p, inputs, targets)
@@ -332,7 +333,7 @@ def test_what_the_steps_show_is_what_numpy_computes(tmp_path, monkeypatch, kerne
     wanted = record(lengths, margins if kernel == "linear" else None, 0.01)
     assert {name: row["recorded"][name] for name in wanted} == wanted
     assert row["recorded"]["gradient"]["shortened"] == 1
-    untrained = train(task("edge", chosen.settings | {"steps": 0}), kernel, 5)["recorded"]["weights"]
+    untrained = train(task("edge", chosen.settings | {"steps": 0}), kernel, seed)["recorded"]["weights"]
     for name, (inputs, _) in chosen.held_out(tests).items():
         with noting() as notes:
             chosen.predict(p, inputs, kernel)
