@@ -35,6 +35,7 @@ MAY_BE_MISSING = (
     "compares with PyTorch",
     "has no /dev/full",
     "needs CuPy",
+    "pictures are compared with",
     "root may write everywhere",
     "there is no Chromium",
     "this NumPy does not load",
