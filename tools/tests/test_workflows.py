@@ -217,12 +217,13 @@ def test_ci_installs_a_browser_where_there_is_none_and_goes_on_without_it(tmp_pa
     for name, does in {
         "make": 'echo "make $*"; exit 3',
         "id": f"echo {user}",
-        "apt-get": f'echo "$*" >>{programs}/told; test "$1" = update || {fails}',
+        "apt-get": f'echo "$*" >>"$TOLD"; test "$1" = update || {fails}',
     }.items():
         (programs / name).write_text(f"#!/bin/sh\n{does}\n")
         (programs / name).chmod(0o755)
-    run = subprocess.run([tmp_path / ".ci/run"], env={"PATH": str(programs)}, capture_output=True, text=True)
-    told = programs / "told"
+    told = tmp_path / "told"
+    surroundings = {"PATH": str(programs), "TOLD": str(told)}
+    run = subprocess.run([tmp_path / ".ci/run"], env=surroundings, capture_output=True, text=True)
     assert (told.read_text().splitlines() if told.exists() else []) == asked
     assert (run.stdout, run.stderr, run.returncode) == ("make test\n", said, 3)
 
