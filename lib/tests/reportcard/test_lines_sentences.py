@@ -649,6 +649,18 @@ def test_short_and_odd_lists_are_tried_and_what_is_wrong_with_them_said():
     assert about.faults == ["it takes no 1 or 3 tokens"]
 
 
+@pytest.mark.parametrize(("length", "says"), [(1, "it takes no 1 token"), (3, "it takes no 3 tokens")])
+def test_one_length_that_is_refused_is_named(length, says):
+    def attention(q, k, v):
+        if len(q) == length:
+            raise ValueError("not so many")
+        return stand_ins.softmax(q, k, v)
+
+    about = _lines.Numerics(judge_of(attention))
+    about.lengths()
+    assert about.faults == [says]
+
+
 def test_places_that_count_among_127_tokens_alone_are_told():
     def attention(q, k, v):
         out = stand_ins.softmax(q, k, v)
