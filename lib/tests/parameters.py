@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
+from importlib import import_module
 from itertools import count
 from types import ModuleType
 from unittest import SkipTest
@@ -20,12 +21,18 @@ import numpy as np
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from attnsep.arrays import namespace, to_numpy
 from lib.tests import fuzzing
+from lib.tests.fuzzing import CASES, name_of
+from lib.tests.test_fuzz import covered
 
+HELP = """\
+Use the parameter, or cut it; for a new one add a point to POINTS, of a figure in
+lib/tests/figures/test_figures_parameters.py, else in lib/tests/test_parameters.py"""
 TRIES = 40  # pairs of inputs drawn for a function, at most
 TRIES_FOR_FIELDS = 4  # for a field, which other functions may depend on
 SETTINGS = settings(fuzzing.SETTINGS, max_examples=TRIES, derandomize=False, phases=[Phase.generate])
@@ -43,7 +50,7 @@ def trace(x):
         return repr(x.bit_generator.state)
     if isinstance(x, Figure):
         plt.close(x)
-        return [_drawn(artist) for artist in x.findobj()]
+        return [_drawn(artist) for artist in _artists(x)]
     if isinstance(x, dict):
         return [(trace(key), trace(value)) for key, value in x.items()]
     if isinstance(x, list | tuple | Iterator):
@@ -57,8 +64,19 @@ def trace(x):
     return re.sub(r" at 0x\w+", "", f"{type(x).__name__} {x!r}")
 
 
+def _artists(artist):
+    """Yield an artist and all that it is made of, but ticks: to ask for them makes them, which takes half the time."""
+    yield artist
+    inside = [artist.label] if isinstance(artist, Axis) else artist.get_children()
+    for child in inside:
+        yield from _artists(child)
+
+
 def _drawn(artist):
     """Return what an artist shows: words, points, paths and values, and how it looks."""
+    if isinstance(artist, Axis):
+        places = list(getattr(artist.get_major_locator(), "locs", ()))  # those that the library chooses
+        return artist.get_scale(), places, artist.get_major_formatter().format_ticks(places)
     asked = ["get_xydata", "get_array", "get_offsets", "get_paths", "get_verts", "get_xscale", "get_yscale"]
     asked += ["get_color", "get_facecolor", "get_linestyle", "get_drawstyle", "get_marker", "get_alpha", "get_clim"]
     asked += ["get_xlim", "get_ylim", "get_size_inches"]
@@ -149,11 +167,11 @@ def fields_of(value):
 def home(kind, field):
     """Return the class that brings a field in, with the field: where a subclass changes a default, it is no new one."""
     declared = [base for base in kind.__mro__ if field in inspect.get_annotations(base)]
-    return f"{fuzzing.name_of(declared[-1])}.{field}"
+    return f"{name_of(declared[-1])}.{field}"
 
 
 def changed(arguments, other, name):
-    """Yield (what was changed, arguments) for each way to change one argument, or a field of it."""
+    """Yield (names of what was changed, arguments) for each way to change one argument, or a field of it."""
     value = arguments[name]
     for field in fields_of(value):
         candidates = [getattr(other.get(name), field, None), *others(getattr(value, field))]
@@ -162,10 +180,10 @@ def changed(arguments, other, name):
                 tried = arguments | {name: dataclasses.replace(value, **{field: candidate})}
             except (ValueError, TypeError, AttributeError):
                 continue
-            yield from ((what, tried) for what in (home(type(value), field), name))
+            yield {home(type(value), field), name}, tried
     candidates = [other[name]] if name in other else []
     for candidate in candidates if fields_of(value) else [*candidates, *others(value)]:
-        yield name, arguments | {name: candidate}
+        yield {name}, arguments | {name: candidate}
 
 
 class Enough(SkipTest):
@@ -201,9 +219,10 @@ def search(entry, wanted, fields=frozenset()):
             return
         for name in arguments:
             if todo & _names({name: arguments[name]}):
-                for what, tried in changed(arguments, other, name):
-                    if what in todo - found and outcome(entry, tried) not in (None, base):
-                        found.add(what)
+                for names, tried in changed(arguments, other, name):
+                    new = names & (todo - found)
+                    if new and outcome(entry, tried) not in (None, base):
+                        found.update(new)
 
     with suppress(Enough):
         draw()
@@ -222,3 +241,96 @@ def _named(entry, arguments, name):
     nothing = {key: object() for key in arguments if key not in kept}
     messages = {outcome(entry, arguments | nothing | {name: text}, refused=True) for text in ("one", "two")}
     return len(messages) == 2
+
+
+def called(function, arguments):
+    """Return what a function returns; keywords of any name, such as `reached`, are one argument."""
+    kinds = {p.name: p.kind for p in inspect.signature(function).parameters.values()}
+    first = [name for name, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_ONLY]
+    rest = {}
+    for name in arguments.keys() - first:
+        free = kinds.get(name) is inspect.Parameter.VAR_KEYWORD
+        rest |= arguments[name] if free else {name: arguments[name]}
+    return function(*(arguments[name] for name in first), **rest)
+
+
+def at_point(function, arguments):
+    """Return the trace of a result, or of a refusal: what a parameter forbids is seen where it forbids."""
+    try:
+        return trace(called(function, fresh(arguments)))
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def without_effect(function, base, others):
+    """Return the parameters whose other values change nothing."""
+    before = at_point(function, base)
+    return [name for name, value in others.items() if at_point(function, base | {name: value}) == before]
+
+
+def entries_of():
+    """Return the entries of fuzzing by function, without those that only draw, and those of classes apart."""
+    covered()
+    found = {}
+    for cases in CASES.values():
+        for entry in cases:
+            found.setdefault(name_of(entry.function), []).append(entry)
+    return found
+
+
+def wanted_of(function):
+    """Return the parameters of a function that have to matter; an object's fields are looked at one by one."""
+    return set(inspect.signature(function).parameters) - {"self"}
+
+
+def fields_brought_in(kind):
+    """Return the fields that a dataclass has and its parents have not."""
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    homes = {home(kind, field.name) for field in fields if field.init}
+    return {place for place in homes if place.rpartition(".")[0] == name_of(kind)}
+
+
+def unseen(entries, known):
+    """Return the parameters, and the fields of dataclasses, of which no change was found to change a result."""
+    kinds = {cases[0].function for cases in entries.values() if inspect.isclass(cases[0].function)}
+    fields = set().union(*map(fields_brought_in, kinds)) - known
+    missing = []
+    for name, cases in entries.items():
+        if cases[0].function in kinds:
+            continue
+        left = {x for x in wanted_of(cases[0].function) if f"{name}.{x}" not in known}
+        for entry in cases:
+            found = search(entry, left, fields)
+            left, fields = left - found, fields - found
+        missing += [f"{name}.{parameter}" for parameter in sorted(left)]
+    return missing + sorted(fields)
+
+
+def of_name(name):
+    """Return the public function of this name."""
+    *place, last = name.split(".")
+    while True:
+        try:
+            found = import_module(".".join(["attnsep", *place]))
+            break
+        except ModuleNotFoundError:
+            last = f"{place.pop()}.{last}"
+    for part in last.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def of_points(points):
+    """Return the parameters that points are about."""
+    plain = (getattr(point, "values", point) for point in points)  # some are marked as slow
+    return {f"{name}.{parameter}" for name, _, _, others in plain for parameter in others}
+
+
+def defaults_without_point(names, known):
+    """Return the parameters with a default, of functions given by name, that are not among the known ones."""
+    return [
+        f"{name}.{p.name}"
+        for name in names
+        for p in inspect.signature(of_name(name)).parameters.values()
+        if p.default is not p.empty and f"{name}.{p.name}" not in known
+    ]

@@ -8,30 +8,36 @@ import dataclasses
 import inspect
 import itertools
 import os
-from importlib import import_module
 
 import numpy as np
 import pytest
 import sympy
 
-from attnsep import arrays, checks, figures, files
+from attnsep import arrays, checks, files
 from attnsep import tables as tables_of_pages
 from attnsep.attention import attend, kernels
 from attnsep.bench import cost
 from attnsep.extensions import any_readout, sensitivity
-from attnsep.figures import Curve, Map, Rule, grammar
 from attnsep.learn import model, table, tasks, train
 from attnsep.ledger import framework, record, sampled, tables
 from attnsep.paper import gains, network, one_query, tokens
 from attnsep.probability import intervals, sign_sums
 from attnsep.reportcard import cards
 from attnsep.reportcard.card import report
-from lib.tests.fuzzing import CASES, name_of, strict
-from lib.tests.parameters import fresh, home, search, trace
+from lib.tests.fuzzing import strict
+from lib.tests.parameters import (
+    HELP,
+    defaults_without_point,
+    entries_of,
+    of_name,
+    of_points,
+    search,
+    unseen,
+    without_effect,
+)
 from lib.tests.reportcard.stand_ins import linear
-from lib.tests.test_fuzz import IN_OTHER_TESTS, WITH_FILES, covered
+from lib.tests.test_fuzz import IN_OTHER_TESTS, WITH_FILES
 
-HELP = "Use the parameter, or cut it; for a new one add a point to POINTS in lib/tests/test_parameters.py"
 # Why no change of it changes a result, and where it is tested what it does instead.
 ELSEWHERE = {
     "attention.attend.attend.threads": "the same numbers: attention/test_fast_threads.py",
@@ -59,8 +65,9 @@ ELSEWHERE |= {
     f"learn.tasks.Task.{name}": "only training reads it: training/test_golden.py"
     for name in ("steps", "rate", "every", "clip")
 }
-SLOW = ("figures.", "learn.tasks.Digits")  # they draw, and read a set of data
-OWN = ("bench.measure.",)  # measures: bench/test_measure_competitor.py
+# Not searched: what is drawn, figures/test_figures_parameters.py; what is measured, bench/test_measure_competitor.py;
+# what reads a set of data has a point.
+OWN = ("figures.", "bench.measure.", "learn.tasks.Digits")
 
 A, B = np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([[0.5, 1.0], [2.0, 1.5]])
 KEEP = np.array([[True, False], [True, True]])
@@ -120,17 +127,6 @@ SYMBOL = sympy.Symbol("x")
 def own_ledger(monkeypatch):
     """Let claims that are entered on the way be gone afterwards."""
     monkeypatch.setattr(framework, "LEDGER", dict(framework.LEDGER))
-
-
-def called(function, arguments):
-    """Return what a function returns; keywords of any name, such as `reached`, are one argument."""
-    kinds = {p.name: p.kind for p in inspect.signature(function).parameters.values()}
-    first = [name for name, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_ONLY]
-    rest = {}
-    for name in arguments.keys() - first:
-        free = kinds.get(name) is inspect.Parameter.VAR_KEYWORD
-        rest |= arguments[name] if free else {name: arguments[name]}
-    return function(*(arguments[name] for name in first), **rest)
 
 
 def entered(**words):
@@ -341,6 +337,13 @@ POINTS = [
         {"pairs": 4, "n": 32},
         {"n": 34},
     ),
+    pytest.param(
+        "learn.tasks.Digits.source",
+        tasks.task("digits").source,
+        {"rng": np.random.default_rng(1)},
+        {"rng": np.random.default_rng(2)},
+        marks=pytest.mark.slow,
+    ),
     (
         "learn.tasks.Retrieval.draw",
         tasks.task("retrieval", {"pairs": 4}).draw,
@@ -477,184 +480,25 @@ POINTS = [
 ]
 
 
-def charted(**fields):
-    """Return a chart of a curve with these fields beside another one."""
-    fields = {"x": [1, 2], "y": [1, 2], "panel": "one"} | fields
-    other = Curve(x=[1, 2], y=[2, 1], mechanism="linear", data="D_1", at={"n": 9}, panel="one")
-    return figures.chart([Curve(**fields), other], x="n", y="fires", title="Why?")
+KNOWN = of_points(POINTS) | ELSEWHERE.keys()
 
 
-def ruled(**fields):
-    """Return a chart with a threshold that has these fields, in one of two panels or in both."""
-    curves = [Curve(x=[1, 2], y=[1, 2], panel=panel) for panel in ("one", "two")]
-    return figures.chart([*curves, Rule(**fields)], x="n", y="fires", title="Why?")
-
-
-def banded(**fields):
-    """Return a chart with a band that has these fields, in one of two panels."""
-    fields = {"x": [1, 2], "low": [0, 0], "high": [1, 1], "words": "a", "panel": "one"} | fields
-    curves = [Curve(x=[1, 2], y=[1, 2], panel=panel) for panel in ("one", "two")]
-    return figures.chart([*curves, grammar.Band(**fields)], x="n", y="fires", title="Why?")
-
-
-def counted(**fields):
-    """Return a chart with a histogram that has these fields, in one of two panels."""
-    fields = {"values": [0.5, 1.5], "bins": [0, 1, 2], "mechanism": "softmax", "panel": "one"} | fields
-    curves = [Curve(x=[1, 2], y=[1, 2], panel=panel) for panel in ("one", "two")]
-    return figures.chart([*curves, grammar.Histogram(**fields)], x="n", y="fires", title="Why?")
-
-
-PAIR = [Curve(x=[1, 2], y=[1, 2], mechanism=name, panel=name) for name in ("softmax", "linear", "relu")]
-CHART = {"things": PAIR, "x": "n", "y": "fires", "title": "Why?"}
-CHART_OTHERWISE = {"things": PAIR[:1], "x": "m", "y": "weight", "title": "How?", "x_scale": "log", "y_scale": "log"}
-CHART_OTHERWISE |= {"x_range": (0, 9), "y_range": (0, 9), "columns": 1, "height": 9}
-PLAIN_MAP = {"x": [0.0, 1.0], "y": [0.0, 1.0], "x_name": "d", "y_name": "m"}
-MAP = Map(**PLAIN_MAP, values=np.array([[0.0, 1.0], [0.3, 0.6]]))
-MAPS = {"things": [MAP], "levels": [0, 0.5, 1], "line": 0.5, "title": "Why?"}
-MAPS_OTHERWISE = {"things": [MAP, MAP], "levels": [0, 0.7, 1], "line": 0.4, "name": "x", "title": "How?"}
-HEAT = {"arrays": {"a": np.eye(2), "b": np.eye(2)}, "title": "Why?"}
-HEAT_OTHERWISE = {
-    "arrays": {"a": np.eye(2)},
-    "mechanisms": {"a": "cosine"},  # is none; how colours look: figures/test_plots.py
-    "marked": 1,
-    "most": 9,
-    "y": "x",
-    "x": "x",
-}
-HEAT_OTHERWISE |= {"columns": 1, "title": "How?"}
-CURVE_OTHERWISE = {
-    "x": [1, 3],
-    "y": [1, 3],
-    "mechanism": "softmax",
-    "data": "D_0",
-    "at": {"n": 3},
-    "role": "bound",
-    "words": "more",
-    "panel": "two",
-    "steps": "mid",
-    "dots": True,
-}
-POINTS += [
-    ("figures.grammar.Band", banded, {"words": "a"}, {"mechanism": "softmax", "panel": "two"}),
-    ("figures.grammar.Histogram", counted, {"values": [0.5, 1.5]}, {"panel": "two"}),
-    ("figures.grammar.Curve", charted, {"words": "a"}, CURVE_OTHERWISE),
-    ("figures.grammar.Curve", charted, {"words": "a", "low": [0, 0], "high": [3, 3]}, {"low": [0, 1], "high": [3, 4]}),
-    ("figures.grammar.Curve", charted, {"words": "a"}, {"label": False}),
-    ("figures.grammar.Rule", ruled, {"words": "τ", "x": 1.5}, {"words": "g", "x": 1, "panel": "two", "along": 0.5}),
-    ("figures.grammar.Rule", ruled, {"words": "τ", "y": 1.5}, {"y": 1}),
-    (
-        "figures.grammar.spread",
-        grammar.spread,
-        {"wanted": [0.0, 1.0], "heights": [0.1, 0.1]},
-        {"low": 0.2, "high": 0.8},
-    ),
-    ("figures.plots.chart", figures.chart, CHART, CHART_OTHERWISE),
-    ("figures.plots.level_maps", figures.level_maps, MAPS, MAPS_OTHERWISE),
-    ("figures.plots.heat_maps", figures.heat_maps, HEAT, HEAT_OTHERWISE),
-]
-
-
-def at_point(function, arguments):
-    """Return the trace of a result, or of a refusal: what a parameter forbids is seen where it forbids."""
-    try:
-        return trace(called(function, fresh(arguments)))
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
-        return f"{type(error).__name__}: {error}"
-
-
-def without_effect(function, base, others):
-    """Return the parameters whose other values change nothing."""
-    before = at_point(function, base)
-    return [name for name, value in others.items() if at_point(function, base | {name: value}) == before]
-
-
-MARKED = [pytest.param(*point, marks=pytest.mark.slow) if point[0].startswith(SLOW) else point for point in POINTS]
-
-
-@pytest.mark.parametrize(("name", "function", "base", "others"), MARKED)
+@pytest.mark.parametrize(("name", "function", "base", "others"), POINTS)
 def test_at_its_point_a_parameter_changes_the_result(name, function, base, others):
     ignored = without_effect(function, base, others)
     assert not ignored, f"{name}: {', '.join(ignored)} changes nothing. {HELP}"
 
 
-def entries_of():
-    """Return the entries of fuzzing by function, without those that only draw, and those of classes apart."""
-    covered()
-    found = {}
-    for cases in CASES.values():
-        for entry in cases:
-            found.setdefault(name_of(entry.function), []).append(entry)
-    return found
-
-
-def wanted_of(function):
-    """Return the parameters of a function that have to matter; an object's fields are looked at one by one."""
-    return set(inspect.signature(function).parameters) - {"self"}
-
-
-def of_name(name):
-    """Return the public function of this name."""
-    *place, last = name.split(".")
-    while True:
-        try:
-            found = import_module(".".join(["attnsep", *place]))
-            break
-        except ModuleNotFoundError:
-            last = f"{place.pop()}.{last}"
-    for part in last.split("."):
-        found = getattr(found, part)
-    return found
-
-
-def fields_brought_in(kind):
-    """Return the fields that a dataclass has and its parents have not."""
-    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
-    homes = {home(kind, field.name) for field in fields if field.init}
-    return {place for place in homes if place.rpartition(".")[0] == name_of(kind)}
-
-
-def unseen(entries, known):
-    """Return the parameters, and the fields of dataclasses, of which no change was found to change a result."""
-    kinds = {cases[0].function for cases in entries.values() if inspect.isclass(cases[0].function)}
-    fields = set().union(*map(fields_brought_in, kinds)) - known
-    missing = []
-    for name, cases in entries.items():
-        if cases[0].function in kinds:
-            continue
-        left = {x for x in wanted_of(cases[0].function) if f"{name}.{x}" not in known}
-        for entry in cases:
-            found = search(entry, left, fields)
-            left, fields = left - found, fields - found
-        missing += [f"{name}.{parameter}" for parameter in sorted(left)]
-    return missing + sorted(fields)
-
-
-def known():
-    """Return what POINTS and ELSEWHERE are about."""
-    return {f"{name}.{parameter}" for name, _, _, others in POINTS for parameter in others} | ELSEWHERE.keys()
-
-
 @pytest.mark.slow
 def test_every_parameter_changes_a_result(nothing_set):
-    entries = {name: cases for name, cases in entries_of().items() if not name.startswith((*SLOW, *OWN))}
-    missing = unseen(entries, known())
+    entries = {name: cases for name, cases in entries_of().items() if not name.startswith(OWN)}
+    missing = unseen(entries, KNOWN)
     assert not missing, f"{', '.join(missing)}: no change of it changed any result. {HELP}"
 
 
-@pytest.mark.slow
-def test_every_parameter_of_a_figure_changes_it(nothing_set):
-    entries = {name: cases for name, cases in entries_of().items() if name.startswith(SLOW)}
-    missing = unseen(entries, known())
-    assert not missing, f"{', '.join(missing)}: no change of it changed the picture. {HELP}"
-
-
 def test_every_default_of_a_function_that_is_not_fuzzed_has_a_point():
-    missing = [
-        f"{name}.{p.name}"
-        for name in sorted(WITH_FILES | IN_OTHER_TESTS.keys())
-        for p in inspect.signature(of_name(name)).parameters.values()
-        if p.default is not p.empty and f"{name}.{p.name}" not in known()
-    ]
+    names = [name for name in sorted(WITH_FILES | IN_OTHER_TESTS.keys()) if not name.startswith(OWN)]
+    missing = defaults_without_point(names, KNOWN)
     assert not missing, f"{', '.join(missing)}: nothing says what it changes. {HELP}"
 
 

@@ -152,7 +152,7 @@ FIGURES = {
     figures.kronecker: {
         "A1": some(np.ones((2, 2)), np.zeros((2, 2))),
         "X": some(np.eye(2), np.ones((2, 2))),
-        "A2": some(-np.ones((2, 2)), np.eye(2)),
+        "A2": some(np.eye(2), -np.ones((2, 2))),
         "row": some(0, 1),
     },
     figures.chart: {"things": st.lists(CURVES, min_size=1, max_size=4)} | AXES,
