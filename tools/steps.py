@@ -15,7 +15,8 @@ from tools.places import kernel_environment, writable_places
 
 NOT_RUN = 77  # exit status of a step that finds no browser
 # A test that waits for ever fails after ten minutes and shows where it waits.
-PYTEST = ("-m", "pytest", "-q", "-ptimeout", "--timeout=600", "-pxdist", "-n2", "--dist", "loadfile")
+# Nothing here logs, and to catch what is logged takes longer than many a test.
+PYTEST = ("-m", "pytest", "-q", "-pno:logging", "-ptimeout", "--timeout=600", "-pxdist", "-n2", "--dist", "loadfile")
 COUNTED = ("-p", "tools.counted", "--counted")  # and the step's name: fewer tests than it has make it fail
 OUTCOMES = {0: "passed", NOT_RUN: "NOT RUN"}
 LAB = "web/test_lab.py"  # on a busy machine JupyterLab may take minutes; in no run that others wait for

@@ -303,7 +303,7 @@ POINTS = [
         {"q": A, "k": B, "kernel": "linear"},
         {"q": B, "kernel": "elu+1", "keep": KEEP},
     ),
-    ("learn.table.read_rows", table.read_rows, {}, {"path": table.grid_path()}),
+    pytest.param("learn.table.read_rows", table.read_rows, {}, {"path": table.grid_path()}, marks=pytest.mark.slow),
     (
         "reportcard.card.report",
         report,

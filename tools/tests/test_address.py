@@ -110,6 +110,7 @@ def test_it_appears_everywhere_is_replaced_and_stays(place, capsys):
     assert contents(place) == without
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "url",
     [

@@ -174,6 +174,7 @@ def told(folder, verb, fails="nothing"):
 KINDS = ("", "-oldest", "-newest", "-cupy", "-oracles", "-cards", "-mutants", "-colab")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", RUNS)
 def test_a_verb_runs_what_this_table_says_and_fails_with_it(tmp_path, verb):
     words, status = told(tmp_path, verb)

@@ -84,6 +84,7 @@ def test_a_ground_that_lets_the_page_through_is_noticed():
     assert "2400 of 2400 pixels" in pictures.problem([png(WHITE)], [png(clear)])
 
 
+@pytest.mark.slow
 def test_swapped_pictures_are_noticed(stored):
     pair = [stored, drawn(mechanism="linear")]
     assert pictures.problem(pair, pair[::-1])

@@ -118,7 +118,7 @@ def test_nothing_runs_while_a_store_is_half_done(monkeypatch, capsys):
 
 
 # What each step runs, written once more: a word that is taken out, or that lets something pass, must be said twice.
-PYTEST = "pytest -q -ptimeout --timeout=600 -pxdist -n2 --dist"
+PYTEST = "pytest -q -pno:logging -ptimeout --timeout=600 -pxdist -n2 --dist"
 COMMANDS = {
     "format": "ruff format --check .",
     "lint": "ruff check .",

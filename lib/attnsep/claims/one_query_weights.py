@@ -467,13 +467,15 @@ def linear_within_factor_two(xp, broken=None):
 def factor_two_breaks(xp, broken=None):
     swap = Fraction(broken or 0)
     for r in (Fraction(2001, 1000), Fraction(21, 10), Fraction(5, 2), Fraction(3), Fraction(7, 2), Fraction(100)):
+        from_below, from_above = (r - 1) / (r - 2), 2 * (r - 1) / (r - 2)
         for n in range(2, 2100):
-            small, large = 1 / (1 + (n - 1) * r), r / (r + n - 1)
-            # The wrong corner's extreme weights: one large score leaves 1/(r+n−1), one small leaves r/(1+(n−1)r).
-            small += swap * (1 / (r + n - 1) - small)
-            large += swap * (r / (1 + (n - 1) * r) - large)
-            below = (small < Fraction(1, 2 * n)) == (n > (r - 1) / (r - 2))
-            above = (large > Fraction(2, n)) == (n > 2 * (r - 1) / (r - 2))
+            one_small, one_large = 1 + (n - 1) * r, r + n - 1  # sums of a row in units of its smallest score
+            small, large = 1 / one_small, r / one_large
+            if swap:  # the wrong corner's extreme weights: one large score leaves 1/(r+n−1), one small r/(1+(n−1)r)
+                small += swap * (1 / one_large - small)
+                large += swap * (r / one_small - large)
+            below = (small < Fraction(1, 2 * n)) == (n > from_below)
+            above = (large > Fraction(2, n)) == (n > from_above)
             yield Case(0 if below and above else -1, reached={"n": n, "r": float(r)})
 
 

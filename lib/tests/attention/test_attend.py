@@ -3,7 +3,7 @@
 import tracemalloc
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from operator import mul
 from types import SimpleNamespace
@@ -33,6 +33,7 @@ def draw(rng, rows, n, d, width):
     return rng.uniform(0, 1, (rows, d)), rng.uniform(0, 1, (n, d)), rng.standard_normal((n, width))
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("unique", [True, False])
 @pytest.mark.parametrize("blocks", [(1, 1, 1), (2, 6, 3), (3, 7, 2), (512, 2**17, 1024)])
@@ -185,6 +186,7 @@ SCALE_FREE = ("linear", "relu", "squared-relu", "hard")
 SMALLEST = {"float64": 5e-324, "float32": 1.4e-45}
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", SCALE_FREE)
 @pytest.mark.parametrize("dtype", SMALLEST)
 def test_no_scale_of_queries_keys_or_values_changes_the_weights(xp, rng, kernel, dtype):
@@ -720,6 +722,12 @@ OTHERS = (
 WIDTHS = ("window:0", "window:1", "window:2", "window:6", "window:7", "window:" + "9" * 30)
 
 
+@cache  # for all blocks and both libraries
+def slow_twin(kernel, *matrices):
+    return reference.attend(*matrices, kernel)
+
+
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", OTHERS + WIDTHS)
 @pytest.mark.parametrize("unique", [True, False])
 @pytest.mark.parametrize("blocks", [(1, 1), (2, 6), (3, 25), (512, 2**17)])
@@ -730,7 +738,7 @@ def test_every_kernel_is_its_slow_twin(xp, rng, monkeypatch, kernel, unique, blo
     q, k = q - 0.2, k - 0.1
     q[5] = q[2]
     found = attend(*(xp.asarray(x) for x in (q, k, v)), kernel=kernel, unique=unique)
-    wanted = reference.attend(q.tolist(), k.tolist(), v.tolist(), kernel)
+    wanted = slow_twin(kernel, *(tuple(map(tuple, x.tolist())) for x in (q, k, v)))
     np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-12, atol=1e-14)
 
 
@@ -784,6 +792,7 @@ SCORED = (
 )  # fmt: skip
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", SCORED)
 @pytest.mark.parametrize(("n", "d", "a"), SIZES)
 def test_the_marked_tokens_weights_are_the_closed_ones(xp, n, d, a, kernel):
@@ -795,6 +804,7 @@ def test_the_marked_tokens_weights_are_the_closed_ones(xp, n, d, a, kernel):
     np.testing.assert_allclose(first, [closed.p] + [closed.q] * (n - 1), rtol=1e-12)
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", SCORED)
 def test_other_networks_fire_where_the_exact_instance_does(rng, kernel):
     fired = 0

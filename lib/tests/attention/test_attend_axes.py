@@ -43,6 +43,7 @@ def one_by_one(q, k, v, axes, **options):
     return output
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", TEXTS)
 @pytest.mark.parametrize(("a", "b", "c", "axes"), SHAPES)
 def test_every_set_is_attended_to_by_itself(xp, rng, kernel, a, b, c, axes):

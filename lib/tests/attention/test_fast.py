@@ -60,6 +60,7 @@ def test_a_sum_over_thousands_of_keys_is_as_exact_as_one_over_few(rng, dtype, si
     assert within_four_roundings(*(x.astype(dtype) for x in (q / 34**0.5, k, v)))
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rows", [1, 4, 300])
 @pytest.mark.parametrize("size", [0.0, 0.3, 1.0, 2.9, 3.1])
@@ -188,6 +189,7 @@ def test_a_power_below_the_least_normal_number_counts_for_nothing(dtype):
         assert softmax_attention(np.ones((1, 1), dtype), k, v)[0, 0] == pytest.approx(found, rel=1e-4)
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("threads", [1, 2, 5, None])
 @pytest.mark.parametrize("panel", [(2, 64), (3, 512), (256, 2**20)])

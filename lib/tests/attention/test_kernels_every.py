@@ -44,6 +44,7 @@ def test_outputs_are_those_of_the_slow_twin(xp, rng, kernel):
     np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-12)
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", WITH_GAIN)
 @pytest.mark.parametrize("a", ["0", "0.05", "0.5", "1.5"])
 def test_the_gain_is_that_of_matrices(xp, kernel, a):

@@ -27,6 +27,7 @@ def rows(n, d, a, c, kernel, normalised):
         yield [mp.fsum(u[i] * A[i][k] for i in range(n)) / alpha for k in range(d)]
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize(("kernel", "normalised"), FOUR)
 @pytest.mark.parametrize(("n", "d", "a", "c"), [(6, 5, "0.7", "0.5"), (12, 8, "0.05", "0.3"), (9, 11, "1.3", "0.8")])
 def test_law_is_that_of_all_sign_vectors(n, d, a, c, kernel, normalised):

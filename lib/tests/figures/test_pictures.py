@@ -92,6 +92,7 @@ def test_proportions_stand_beside_what_they_ought_to_be():
     assert not figure.axes[0].lines
 
 
+@pytest.mark.slow
 def test_a_figure_is_as_tall_as_its_rows_need():
     def heights(draw, *given):
         return [draw(rows).get_figheight() for rows in given]

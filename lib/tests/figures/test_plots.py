@@ -57,6 +57,7 @@ def test_a_bound_is_thin_where_it_moves_in_steps_too():
     assert [line.get_linewidth() for line in lines(axis)] == [1.0, 1.6]
 
 
+@pytest.mark.slow
 def test_labels_are_moved_apart_in_every_panel():
     curves = [
         Curve(x=[1, 2, 3], y=[0, end, end], mechanism=kernel, panel=panel)

@@ -271,6 +271,7 @@ def test_a_place_in_mqar_sees_what_came_before_and_no_more(rng):
     assert (before[~earlier] != after[~earlier]).any(axis=1).all()
 
 
+@pytest.mark.slow
 def test_digits_are_split_by_seed_and_never_overlap():
     pytest.importorskip("sklearn")
     chosen = task("digits", {"tests": 600, "batch": 4000})

@@ -109,6 +109,7 @@ def test_nothing_but_the_marks_tells_the_class(rng, monkeypatch, name):
 # Counting
 
 
+@pytest.mark.slow
 def test_a_quarter_or_three_quarters_are_marked_at_random_places(rng):
     chosen = task("counting", {"tests": COUNT, "noise": 0.01})
     assert task("counting").settings.items() >= {"a": "0.7", "c": "0.5", "noise": 0.15}.items()

@@ -44,6 +44,7 @@ WEAKER = {
 }
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("what", WEAKER)
 def test_what_is_weaker_needs_a_reason(row, what):
     lines, worse = lines_of(row), row | WEAKER[what](row)

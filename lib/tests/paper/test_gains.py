@@ -41,6 +41,7 @@ EXPLICIT = (
 )  # fmt: skip
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", EXPLICIT)
 @pytest.mark.parametrize("n", NS)
 def test_enclosures_hold_the_ratio_of_the_weights_and_shrink(n, kernel):
@@ -247,6 +248,7 @@ EXTREME = (
 )  # fmt: skip
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", EXTREME)
 @pytest.mark.parametrize("a", ["0", "1e-300", "1e-20", "0." + 200 * "3", "100", "1e100", "1e300"])
 def test_nothing_hangs_or_overflows(kernel, a):

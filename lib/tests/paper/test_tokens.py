@@ -12,7 +12,7 @@ from attnsep.paper import tokens
 from attnsep.paper.gains import Power, floor_linear
 from attnsep.paper.network import signs
 from attnsep.paper.tokens import TokenData
-from lib.tests.digits import mp, number
+from lib.tests.digits import binomial_tail, mp, number
 
 close = pytest.approx
 KERNELS = ("softmax", "linear")
@@ -57,11 +57,12 @@ def row_weights(s, sums, kernel, n, d):
 
 def enumerated(n, d, a, c, kernel, gap, marked=0):
     """π, and the number of ties, from every sign vector; 60 digits apart or equal in 50."""
-    rows = {tuple(mp.nstr(x, 55) for x in row): row for row in outputs(n, d, a, c, kernel, marked)}.values()
-    tau, fired, ties = number(Fraction(c) + Fraction(gap)), [], 0
+    unit = 10**57  # whole numbers, whose sums are fast
+    rows = {tuple(int(mp.nint(x * unit)) for x in row) for row in outputs(n, d, a, c, kernel, marked)}
+    tau, fired, ties = int(mp.nint(number(Fraction(c) + Fraction(gap)) * unit)), [], 0
     for y in product((1, -1), repeat=d):
-        over = [mp.fsum(x * sign for x, sign in zip(row, y, strict=True)) - tau for row in rows]
-        over = [0 if abs(x) < mp.mpf(10) ** -50 else x for x in over]
+        over = [sum(x * sign for x, sign in zip(row, y, strict=True)) - tau for row in rows]
+        over = [0 if abs(x) < unit // 10**50 else x for x in over]
         ties += 0 in over
         fired.append(max(over) > 0)
     return fired, ties
@@ -111,6 +112,7 @@ SMALL = [  # n, d, a, c with t = 1, 2, 3
 ]  # fmt: skip
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", OTHERS)
 @pytest.mark.parametrize(("n", "d", "a", "c"), SMALL)
 def test_one_column_of_every_kernel_is_the_enumeration_of_all_signs(n, d, a, c, kernel):
@@ -230,19 +232,6 @@ def test_a_law_is_told_by_its_data_and_kernel():
 # Sixty digits
 
 
-def tail(n, r):
-    """P[Bin(n, 1/2) ≥ r] in 60 digits: all terms from r on while they count."""
-    if not 0 < r <= n:
-        return mp.mpf(r <= 0)
-    term = mp.exp(mp.loggamma(n + 1) - mp.loggamma(r + 1) - mp.loggamma(n - r + 1) - n * mp.log(2))
-    total, largest = mp.mpf(0), term
-    while r <= n and term > largest * mp.mpf(10) ** -25:
-        total, largest = total + term, max(term, largest)
-        term *= mp.mpf(n - r) / (r + 1)
-        r += 1
-    return total
-
-
 def precise_column(n, d, a, c, kernel="softmax", gap="0.1"):
     """π from the formula with w, row by row, in 60 digits (1500 for n = 10^300): equal in half of them is a tie."""
     with mp.workdps(60 if n < 10**100 else 1500):
@@ -264,7 +253,7 @@ def _precise_column(n, d, a, c, kernel, gap):
             near = mp.nint(plus)
             plus = near if abs(plus - near) < mp.mpf(10) ** -(mp.dps // 2) * max(1, abs(near)) else plus
             least = min(least, int(mp.floor(plus)) + 1)
-        pi += tail(d - 3, least) / 8
+        pi += binomial_tail(d - 3, least) / 8
     return pi
 
 
@@ -293,6 +282,7 @@ PRECISE = [
 ]
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(("n", "d", "a", "c"), PRECISE)
 def test_column_probability_to_twelve_digits(n, d, a, c, kernel):
@@ -450,6 +440,7 @@ def test_sizes_are_not_monotone():
     assert all(max(tokens.errors(380, 97, m, 0.05, 0.7, 0.5)) > 0.1 for m in range(1, 40))
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("c", ["0.05", "0.5", "0.9"])
 def test_bounds_hold(c, kernel):
@@ -469,6 +460,7 @@ def test_bounds_hold(c, kernel):
 EVERY = (*OTHERS, "softmax", "linear", "topk:1", "topk:2", "topk:5", "polynomial:40")
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("kernel", EVERY)
 def test_bounds_of_every_kernel_hold(kernel):
     strong = weak = 0

@@ -100,6 +100,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("rule", BROKEN)
 def test_a_broken_rule_has_its_sentence(rule):
     attention, words = BROKEN[rule]

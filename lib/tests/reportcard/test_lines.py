@@ -238,6 +238,7 @@ TOLD = {
 }
 
 
+@pytest.mark.quartered
 @pytest.mark.parametrize("name", TOLD)
 def test_what_is_broken_is_told(name):
     line = card(getattr(stand_ins, name), "numerics", width=10, n=128)["numerics"]
