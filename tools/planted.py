@@ -1,7 +1,7 @@
 """Plant one fault for each step of `make test` in a copy, and run it: each step must report its own: make test-planted
 
 Most faults are new files, so the tests of this module (tools/tests/test_planted.py) plant those in a tree of few files
-and run the quick steps there in every `make check`.
+and run the quick steps there in every `make test`.
 """
 
 import json

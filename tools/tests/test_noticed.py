@@ -171,7 +171,6 @@ def test_without_words_only_what_changed_runs(tmp_path, monkeypatch, capsys):
     assert [found[id]["numbers"] for id in (HELD.id, "other", "new")] == [EARLY, EARLY, {"12": "absent"}]
 
 
-@pytest.mark.slow
 def test_what_the_book_claims_is_noticed_or_the_claim_says_why_not():
     assert noticed.problems(framework.claims(), noticed.stored()) == []
 
