@@ -308,7 +308,7 @@ POINTS = [
         "reportcard.card.report",
         report,
         {"attention": linear, "library": "numpy", "width": 8, "lines": ["sees"], "n": 128},
-        {"n": 256},
+        {"n": 256, "name": "mine", "dtype": "float32", "lines": ["numerics"]},
     ),
     ("reportcard.cards.read_cards", cards.read_cards, {}, {"path": table.grid_path()}),
     (

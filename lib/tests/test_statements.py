@@ -124,6 +124,7 @@ def test_audit_of_mechanism_2():
     assert pi["lin", "raw grown", 0.7] > 0.4
 
 
+@pytest.mark.slow
 def test_any_readout(rng):
     """n = 12, d = 8: the nearer output is right with probability Φ(Δ/(2s)), and Δ²/L is the formula for linear."""
     n, d, c, draws = 12, 8, 0.5, 20_000
@@ -443,6 +444,7 @@ def silent_bound(n, d, m, a, c, rows):
     return m * sum(np.exp(-x) for x in exponents)
 
 
+@pytest.mark.slow
 def test_main_theorem_sizes():
     """The smallest d, for some m, that makes all four errors at most δ: by counting, and by the bounds."""
     deltas = (0.1, 0.01, 0.001)

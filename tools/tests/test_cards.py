@@ -18,7 +18,6 @@ from tools.guards import read_notebooks
 LEFT_OUT = {"attention": "mine", "adapter": "a:b", "packages": {"a": "1"}, "card": None, "not tried": "it needs a GPU"}
 
 
-@pytest.mark.slow
 def test_the_titles_are_those_of_the_chapters():
     notebooks = read_notebooks(CHAPTERS)
     for name, title in card.TITLES.items():

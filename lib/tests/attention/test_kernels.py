@@ -115,6 +115,7 @@ def test_every_row_of_a_batch_has_its_own_rounding(xp):
         linear(xp.asarray(row[None, :]))
 
 
+@pytest.mark.slow
 def test_linear_accepts_long_rows_of_one_sign():
     f = linear(np.ones(10_000_000, dtype=np.float32))  # here n times float32's epsilon is above 1
     assert float(f[0]) == pytest.approx(1e-7)

@@ -70,6 +70,7 @@ def test_labels_are_moved_apart_in_every_panel():
         assert softmax > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
 def test_colour_is_mechanism_and_dash_is_data_in_any_order(order):
     (axis,) = figures.chart([FOUR[k] for k in order], **AXES).axes
@@ -319,6 +320,7 @@ def test_panels_share_the_names_of_their_axes_and_each_row_its_labels(names, col
     assert figure.get_figheight() == pytest.approx(3.4 * size[0])
 
 
+@pytest.mark.slow
 def test_each_panel_may_have_axes_of_its_own():
     curves = [Curve(x=[1, 2], y=[0.5, 1], mechanism="linear", panel=p) for p in ("a", "b")]
     there = Rule(x=1.5, words="only in b", panel="b"), Rule(y=0.75, words="level in a", panel="a")

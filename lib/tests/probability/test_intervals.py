@@ -50,6 +50,7 @@ def ends(x):
 # Interval arithmetic
 
 
+@pytest.mark.slow
 def test_operations_contain_the_true_values(rng):
     operations = {
         "add": (lambda x, y: x + y, lambda x, y: x + y),
@@ -990,6 +991,7 @@ def robust_errors(n, t, m, a0, a1, c, gap):
     return silent, on_d0, *(m * of(a, (1 + a) / (n + a)) for a in (a0, a1))
 
 
+@pytest.mark.slow
 def test_the_robust_region_at_random_points(rng):
     sides = {"a0": (0, "0.1"), "a1": ("0.65", 2), "c": ("0.4", "0.99"), "gap": ("0.08", "0.4")}
     for _ in range(8):

@@ -27,6 +27,7 @@ def whole():
     return report(stand_ins.softmax, width=18, library="numpy", seconds=1000, n=512, name="mine <1>")
 
 
+@pytest.mark.slow
 def test_a_card_is_shown_as_text_with_the_chapters(whole):
     text = str(whole)
     assert text.startswith("mine <1> (library numpy, layout nd, dtype float64, width 18, seed 0)\n")

@@ -191,6 +191,7 @@ def test_a_sound_attention_keeps_its_digits():
     assert "Masks are not judged" in line.says
 
 
+@pytest.mark.slow
 def test_a_wrong_normaliser_is_seen():
     lines = ("separates", "recalls", "numerics")
     right, wrong = (card(x, *lines, width=34) for x in (stand_ins.softmax, stand_ins.wrong_normaliser))
