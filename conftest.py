@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import zlib
 
 import pytest
 
@@ -13,6 +14,14 @@ def pytest_collection_finish():
     """Let the garbage collector begin, and pass over what is there so far."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is slow
+def pytest_collection_modifyitems(items):
+    """Mark three quarters of the cases of a quartered test as slow, whatever parameters take turns in them."""
+    for item in items:
+        if item.get_closest_marker("quartered") and zlib.crc32(item.name.encode()) % 4:
+            item.add_marker("slow")
 
 
 @pytest.fixture

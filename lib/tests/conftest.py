@@ -1,4 +1,3 @@
-import zlib
 from importlib.util import find_spec
 
 import numpy as np
@@ -13,14 +12,6 @@ collect_ignore_glob = [] if all(map(find_spec, NEEDED)) else ["*fuzz*.py", "stra
 
 # Hundreds of tests that are always skipped would hide one that should not be.
 LIBRARIES = ["numpy", "array_api_strict", *(["cupy"] if find_spec("cupy") else [])]
-
-
-@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is slow
-def pytest_collection_modifyitems(items):
-    """Mark three quarters of the cases of a quartered test as slow, whatever parameters take turns in them."""
-    for item in items:
-        if item.get_closest_marker("quartered") and zlib.crc32(item.name.encode()) % 4:
-            item.add_marker("slow")
 
 
 @pytest.fixture(params=LIBRARIES)

@@ -14,7 +14,7 @@ def number(x):
     return mp.mpf(x.numerator) / x.denominator
 
 
-def binomial_tail(n, r, p=Fraction(1, 2)):
+def precise_tail(n, r, p=Fraction(1, 2)):
     """Return P[Bin(n, p) ≥ r] in fifty digits: all terms from r on while they count, whatever the side of the mean.
 
     The first one is a unit, and the others are whole numbers of its 10^60-th part, so that none is a slow number.

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from lib.tests import conftest
 from tools import browser, files, lock, steps
 
 
@@ -338,13 +337,14 @@ def test_a_folder_that_python_cannot_read_in_the_users_encoding(monkeypatch, roo
 
 
 @pytest.mark.parametrize("marks", [{"quartered"}, set()])
-def test_make_check_meets_a_quarter_of_the_cases_of_a_quartered_test_with_every_library(marks):
+def test_make_check_meets_a_quarter_of_the_cases_of_a_quartered_test_with_every_library(pytestconfig, marks):
     def item(name):
         return SimpleNamespace(name=name, get_closest_marker=lambda mark: mark in marks, marks=[])
 
     items = [item(f"test_it[{library}-{number}]") for library in ("numpy", "array_api_strict") for number in range(400)]
     for each in items:
         each.add_marker = each.marks.append
+    conftest = pytestconfig.pluginmanager.get_plugin(str(files.ROOT / "conftest.py"))
     conftest.pytest_collection_modifyitems(items)
     left = [each.name for each in items if each.marks != ["slow"]]
     assert (170 < len(left) < 230) if marks else (len(left) == 800)

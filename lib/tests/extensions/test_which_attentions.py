@@ -29,9 +29,8 @@ def window_fires(data, width, draws, power):
     for j in range(n):
         near = [i for i in range(n) if abs(i - j) <= width]
         u = [power(n, sums[j] * sums[i]) for i in near]
-        rows.append(
-            ([sum(f * A[i][k] for f, i in zip(u, near, strict=True)) for k in range(d)], (c + data.gap) * sum(u))
-        )
+        value = [sum(f * A[i][k] for f, i in zip(u, near, strict=True)) for k in range(d)]
+        rows.append((value, (c + data.gap) * sum(u)))
     return [
         any(
             sum(v * s for v, s in zip(value, column, strict=True)) > threshold

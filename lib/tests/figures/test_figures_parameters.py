@@ -9,8 +9,6 @@ from attnsep.figures import Curve, Map, Rule, grammar
 from lib.tests.parameters import HELP, defaults_without_point, entries_of, of_points, unseen, without_effect
 from lib.tests.test_fuzz import IN_OTHER_TESTS
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(autouse=True)
 def without_layout(monkeypatch):
@@ -95,12 +93,14 @@ POINTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "function", "base", "others"), POINTS)
 def test_at_its_point_a_parameter_changes_the_picture(name, function, base, others):
     ignored = without_effect(function, base, others)
     assert not ignored, f"{name}: {', '.join(ignored)} changes nothing. {HELP}"
 
 
+@pytest.mark.slow
 def test_every_parameter_of_a_figure_changes_it(nothing_set):
     entries = {name: cases for name, cases in entries_of().items() if name.startswith("figures.")}
     missing = unseen(entries, of_points(POINTS))

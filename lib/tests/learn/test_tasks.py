@@ -32,10 +32,10 @@ def test_a_models_bias_is_added_to_its_scores(rng, name, kernel):
     assert np.allclose(moved - plain, bias, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow) if x == "digits" else x for x in SMALL])
 def test_whoever_draws_needs_a_generator(name):
     if name == "digits":
-        pytest.importorskip("sklearn")
+        pytest.importorskip("sklearn")  # a second to import
     one = task(name, SMALL[name])
     calls = [one.initial, one.source] + ([one.draw, one.held_out] if hasattr(one, "draw") else [])
     for call in calls:

@@ -12,7 +12,7 @@ from attnsep.paper import tokens
 from attnsep.paper.gains import Power, floor_linear
 from attnsep.paper.network import signs
 from attnsep.paper.tokens import TokenData
-from lib.tests.digits import binomial_tail, mp, number
+from lib.tests.digits import mp, number, precise_tail
 
 close = pytest.approx
 KERNELS = ("softmax", "linear")
@@ -253,7 +253,7 @@ def _precise_column(n, d, a, c, kernel, gap):
             near = mp.nint(plus)
             plus = near if abs(plus - near) < mp.mpf(10) ** -(mp.dps // 2) * max(1, abs(near)) else plus
             least = min(least, int(mp.floor(plus)) + 1)
-        pi += binomial_tail(d - 3, least) / 8
+        pi += precise_tail(d - 3, least) / 8
     return pi
 
 

@@ -10,7 +10,7 @@ import pytest
 from attnsep.attention.kernels import linear, softmax
 from attnsep.paper import one_query
 from attnsep.probability import sign_sums
-from lib.tests.digits import binomial_tail, mp
+from lib.tests.digits import mp, precise_tail
 
 LOW, HIGH = math.log(1.2), math.log(1.4)
 close = pytest.approx
@@ -61,7 +61,7 @@ def test_large_laws_are_binomials():
 def test_binomial_tail_to_twelve_digits(n, deviations):
     r = math.ceil(n / 2 + deviations * math.sqrt(n) / 2)  # 7 deviations: about 1e-12; 36.7: about 1e-300
     if 0 <= r <= n:
-        wanted = binomial_tail(n, r)
+        wanted = precise_tail(n, r)
         assert abs(mp.mpf(sign_sums.binomial_tail(n, r)) / wanted - 1) < 1e-12
         if n >= 10_000 and deviations >= 7:
             assert {7.0: 1e-13, 36.7: 1e-305}[deviations] < wanted < {7.0: 1e-11, 36.7: 1e-290}[deviations]
@@ -74,7 +74,7 @@ def test_binomial_tail_for_any_p(n, p):
     chance = Fraction(p)
     for r in {0, 1, n // 3, n // 2, int(n * 0.93), n, *(max(int(n * chance) + step, 0) for step in (-9, 0, 1, 40))}:
         if r <= n:
-            wanted = binomial_tail(n, r, chance)
+            wanted = precise_tail(n, r, chance)
             assert sign_sums.binomial_tail(n, r, p) == close(float(wanted), rel=1e-12, abs=1e-320)
     assert sign_sums.binomial_tail(n, -3, p) == 1.0
     assert sign_sums.binomial_tail(n, n + 1, p) == 0.0
@@ -95,7 +95,7 @@ def test_ties_of_rounded_weights(n):
     # 1/n and most multiples of it are no doubles; the tie has to be seen all the same, and it must not fire.
     for plus in (n // 2 + 1, n // 2 + n // 10 + 1, n):
         tau = Fraction(2 * plus - n, n)
-        wanted = float(binomial_tail(n, plus + 1)) if plus < n else 0.0
+        wanted = float(precise_tail(n, plus + 1)) if plus < n else 0.0
         for one, threshold in ((Fraction(1, n), tau), (1 / n, float(tau)), (1 / n, (2 * plus - n) * (1 / n))):
             assert sign_sums.column_probability([(one, n)], threshold) == close(wanted, rel=1e-12)
 
@@ -137,9 +137,9 @@ def test_query_fires_to_twelve_digits(n, m):
         plus = math.ceil((n - 1) / 2 + deviations * math.sqrt(n) / 2)
         if plus <= n - 1:
             tau = marked + other * (2 * plus - n + 1)  # a tie of the marked +1, decided in integers
-            pi = (binomial_tail(n - 1, plus + 1) if plus < n - 1 else mp.mpf(0)) / 2
+            pi = (precise_tail(n - 1, plus + 1) if plus < n - 1 else mp.mpf(0)) / 2
             least = math.floor((n - 1 + (tau + marked) / other) / 2) + 1
-            pi += binomial_tail(n - 1, least) / 2 if least <= n - 1 else 0
+            pi += precise_tail(n - 1, least) / 2 if least <= n - 1 else 0
             wanted = -mp.expm1(m * mp.log1p(-pi)) if pi else mp.mpf(0)
             found = one_query.query_fires_probability(marked, other, n, m, tau)
             assert found == close(float(wanted), rel=1e-12, abs=0)
@@ -411,7 +411,7 @@ def test_the_interval_ends_where_each_tail_is_half_the_alarm(hits, draws, alarm)
     if hits == 0:
         assert low == 0
     else:
-        below, above = (binomial_tail(draws, hits, Fraction(low) * (1 + by)) for by in (-step, step))
+        below, above = (precise_tail(draws, hits, Fraction(low) * (1 + by)) for by in (-step, step))
         assert below < half < above
     if hits == draws:
         assert high == 1
@@ -419,7 +419,7 @@ def test_the_interval_ends_where_each_tail_is_half_the_alarm(hits, draws, alarm)
         miss = 1 - Fraction(high)
         near = max(step * miss, Fraction(3, 10**16))  # high is a double
         # At most `hits` successes are at least draws − hits failures.
-        below, above = (binomial_tail(draws, draws - hits, miss + by) for by in (-near, near))
+        below, above = (precise_tail(draws, draws - hits, miss + by) for by in (-near, near))
         assert below < half < above
 
 
@@ -468,7 +468,7 @@ def test_a_threshold_that_no_sum_exceeds_is_no_size():
 
 def test_long_rows_whose_ends_are_below_the_least_double():
     found = sign_sums.column_probability([(1, 1100), (1, 1200)], 40)
-    assert found == close(float(binomial_tail(2300, 1171)), rel=1e-12)
+    assert found == close(float(precise_tail(2300, 1171)), rel=1e-12)
 
 
 def test_silence_of_very_many_columns():
